@@ -1,0 +1,105 @@
+"""The only place that knows numba. Kernels are plain Python functions; `compiled` turns one, and all it calls, into machine code.
+
+A kernel is written once and has two lives. Uncompiled it is an ordinary function: nothing heavy is imported, a debugger steps
+through it, and a capture of a few thousand packets is read faster than numba can be loaded. Compiled it runs without the GIL at
+the speed of C. What differs between the two (reading bytes, wrapping arithmetic) is declared with `reader`, which names a
+replacement for compiled code; tests hold the pair against each other.
+
+The numba cache does not notice a change in a called function of another file, so its folder is keyed by a hash of all sources
+of this package. Environment: NUMBA_DISABLE_JIT=1 makes `compiled` return its argument; NUMBA_BOUNDSCHECK=1 selects checked
+readings; INT_ANALYZER_CACHE names the cache folder.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+BOUNDSCHECK = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
+
+_kernels: dict[types.FunctionType, dict[str, Any]] = {}
+_replacements: dict[types.FunctionType, Callable[[], Any]] = {}
+_compiled: dict[types.FunctionType, Any] = {}
+
+
+def kernel(function: F) -> F:
+    """Mark `function` as compilable. It is returned unchanged."""
+    assert isinstance(function, types.FunctionType)
+    _kernels[function] = {}
+    return function
+
+
+def reader(replacement: Callable[[], Any]) -> Callable[[F], F]:
+    """Mark a function whose compiled form is what `replacement()` returns (called once, when numba is loaded)."""
+
+    def mark(function: F) -> F:
+        assert isinstance(function, types.FunctionType)
+        _replacements[function] = replacement
+        return function
+
+    return mark
+
+
+def compiled(function: F) -> F:
+    """The machine-code form of a kernel and of all kernels that it calls (through module globals)."""
+    if DISABLED:
+        return function
+    assert isinstance(function, types.FunctionType)
+    if function not in _compiled:
+        _compiled[function] = _compile(function)
+    result: F = _compiled[function]
+    return result
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels of exactly this source are kept."""
+    base = os.environ.get("INT_ANALYZER_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    root = Path(base) if base else Path.home() / ".cache"
+    return root / "int_analyzer" / _source_hash()
+
+
+@functools.cache
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    package = Path(__file__).parent
+    for source in sorted(package.rglob("*.py")):
+        digest.update(str(source.relative_to(package)).encode())
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _compile(function: types.FunctionType) -> Any:
+    if function in _replacements:
+        return _replacements[function]()
+    import numba
+
+    namespace = dict(function.__globals__)
+    for name in _names_of(function.__code__):
+        called = namespace.get(name)
+        if isinstance(called, types.FunctionType) and (called in _kernels or called in _replacements):
+            namespace[name] = compiled(called)
+    clone = types.FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__)
+    clone.__qualname__ = function.__qualname__
+    clone.__module__ = function.__module__
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder())
+    try:
+        return numba.njit(nogil=True, cache=True, boundscheck=BOUNDSCHECK)(clone)
+    finally:
+        numba.config.CACHE_DIR = previous
+
+
+def _names_of(code: types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names_of(constant)
+    return names

@@ -1,0 +1,87 @@
+"""Machine-level loads for compiled kernels: what `wire.read` becomes. Imported only once numba is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+
+def unaligned(width: int, little: bool) -> Any:
+    """(buffer, offset) -> int64: an unaligned load of `width` bytes and, for network order, a byte swap."""
+    load_bytes = {1: 1, 2: 2, 3: 4, 4: 4, 6: 8, 7: 8, 8: 8}[width]
+    if width in (3, 6, 7):
+        return _composed(width)
+
+    @intrinsic
+    def load(typingctx: Any, buffer: Any, offset: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+            word = ir.IntType(8 * load_bytes)
+            pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), word.as_pointer())
+            value = builder.load(pointer, align=1)
+            if load_bytes > 1 and not little:
+                value = builder.bswap(value)
+            return value if load_bytes == 8 else builder.zext(value, ir.IntType(64))
+
+        return types.int64(buffer, types.int64), codegen
+
+    return load
+
+
+def _composed(width: int) -> Any:
+    """Widths that are no machine word: never touches a byte outside the field."""
+    high = {3: 1, 6: 2, 7: 1}[width]
+    if width == 3:
+        first, second, shift = unaligned(1, False), unaligned(2, False), 16
+    elif width == 6:
+        first, second, shift = unaligned(2, False), unaligned(4, False), 32
+    else:
+        first, second, shift = unaligned(3, False), unaligned(4, False), 32
+        high = 3
+
+    @numba.njit(nogil=True, inline="never")
+    def load(buffer: Any, offset: Any) -> Any:
+        return (first(buffer, offset) << shift) | second(buffer, offset + high)
+
+    return load
+
+
+def checked(width: int, little: bool) -> Any:
+    """The same value byte by byte, each index checked by numba."""
+
+    @numba.njit(nogil=True, boundscheck=True)
+    def load(buffer: Any, offset: Any) -> Any:
+        if offset < 0:
+            raise IndexError("negative offset")
+        value = np.int64(0)
+        for i in range(width):
+            at = width - 1 - i if little else i
+            value = (value << np.int64(8)) | np.int64(buffer[offset + at])
+        return value
+
+    return load
+
+
+def prefetch() -> Any:
+    """(buffer, offset): llvm.prefetch for reading, to all cache levels."""
+
+    @intrinsic
+    def ask(typingctx: Any, buffer: Any, offset: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+            pointer = builder.gep(array.data, [arguments[1]])
+            i32 = ir.IntType(32)
+            function_type = ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32])
+            name = "llvm.prefetch.p0i8" if not getattr(pointer.type, "is_opaque", False) else "llvm.prefetch.p0"
+            function = cgutils.get_or_insert_function(builder.module, function_type, name)
+            builder.call(function, [pointer, i32(0), i32(3), i32(1)])
+            return context.get_dummy_value()
+
+        return types.none(buffer, types.int64), codegen
+
+    return ask

@@ -1,0 +1,173 @@
+"""The result of an analysis: one frozen object that every report, export and page reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from int_analyzer.schema import SCHEMA_VERSION
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Count, p50, p99, p99.9 and maximum; `unit` is "ns", "bytes", … or "raw" where unknown. None where nothing was reported."""
+
+    count: int
+    p50: float | None
+    p99: float | None
+    p999: float | None
+    max: float | None
+    unit: str
+    why_absent: str = ""
+
+
+@dataclass(frozen=True)
+class Port:
+    """A queue by name: node and port as the profile calls them (else the numbers), and the raw ids."""
+
+    node: str
+    port: str
+    queue: int | None
+    node_id: int
+    port_id: int | None
+
+
+@dataclass(frozen=True)
+class QueueSummary:
+    """One congested or calm queue."""
+
+    at: Port
+    packets: int
+    bytes: int
+    latency: Quantiles
+    depth: Quantiles
+    tail_latency_ratio: float | None
+    first_ns: int
+    last_ns: int
+
+
+@dataclass(frozen=True)
+class Link:
+    """An edge of the path graph: egress port of a node to ingress port of the next (to_node None: leaves the telemetry)."""
+
+    source: Port
+    to_node: str | None
+    to_node_id: int | None
+    to_port: str | None
+    packets: int
+    bytes: int
+    latency: Quantiles
+    depth: Quantiles
+
+
+@dataclass(frozen=True)
+class PathSummary:
+    """One path: nodes and ports from the source on, its packets, and how often it had a hole."""
+
+    hops: list[Port]
+    packets: int
+    bytes: int
+    holes: int
+    first_ns: int
+    last_ns: int
+    share_of_latency: list[float] | None
+
+
+@dataclass(frozen=True)
+class FlowShare:
+    """A flow in a finding: its name "src:port > dst:port qp 0x11", share (0…1) and what the share is of."""
+
+    flow: str
+    src: str
+    dst: str
+    src_port: int | None
+    dst_port: int | None
+    dest_qp: int | None
+    packets: int
+    bytes: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A congested port (or what the analysis found instead), with its evidence in words."""
+
+    id: str
+    role: str  # root | victim | host
+    cause: str  # overload | paused-port | degraded-link | imbalance | back-pressure | unknown
+    node: str
+    port: str
+    queue: int | None
+    node_id: int
+    port_id: int | None
+    start_ns: int
+    end_ns: int
+    confidence: float  # 0…1
+    impact: float  # packets × excess, in `impact_unit`
+    impact_unit: str
+    peak_depth: float | None
+    peak_depth_ns: int | None
+    depth_unit: str
+    peak_latency: float | None
+    latency_unit: str
+    packets: int
+    episodes: int
+    root: str | None  # id of the root finding, for a victim
+    culprits: list[FlowShare]
+    victims: list[FlowShare]
+    victim_ports: list[str]
+    evidence: list[str]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What was read and how well, and whether the findings can be trusted."""
+
+    packets: int
+    bytes: int
+    telemetry_packets: int
+    telemetry_share: float | None
+    roce_packets: int
+    roce_with_telemetry_share: float | None
+    hops: int
+    reports: int
+    statuses: dict[str, int]
+    rejects: dict[str, int]
+    warnings: dict[str, int]
+    formats: dict[str, int]
+    dialects: dict[str, int]
+    losses: list[dict[str, object]]
+    drops: list[dict[str, object]]
+    damages: list[dict[str, object]]
+    flows_evicted: int
+    pairs_evicted: int
+    telemetry_overhead: float | None
+    ce_packets: int
+    cnp_packets: int
+    assumptions: list[str]
+    trust: str  # high | fair | low | none
+    trust_reasons: list[str]
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What was analysed: files, time range, duration, seconds of work."""
+
+    files: list[str]
+    bytes: int
+    first_ns: int | None
+    last_ns: int | None
+    seconds: float | None
+    elapsed_seconds: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything, in the order in which it is shown."""
+
+    schema_version: str = SCHEMA_VERSION
+    capture: Capture | None = None
+    quality: Quality | None = None
+    findings: list[Finding] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    paths: list[PathSummary] = field(default_factory=list)
+    queues: list[QueueSummary] = field(default_factory=list)

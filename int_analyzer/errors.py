@@ -1,0 +1,42 @@
+"""What can go wrong around packets. A packet itself never raises: it gets a status (schema.STATUSES).
+
+    IntAnalyzerError
+    ├── CaptureError    the bytes are not a capture, or stop being one
+    ├── SourceError     the capture cannot be reached: missing, empty folder, no permission
+    └── ProfileError    the profile says something that cannot be
+"""
+
+from __future__ import annotations
+
+
+class IntAnalyzerError(Exception):
+    """Base of all errors that the command line prints as one line and exit code 2."""
+
+
+class SourceError(IntAnalyzerError):
+    """A source cannot be opened or read: path and reason."""
+
+    def __init__(self, path: object, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = str(path)
+        self.reason = reason
+
+
+class CaptureError(IntAnalyzerError):
+    """A file is not a capture, or its framing cannot be understood: path, byte offset and reason."""
+
+    def __init__(self, path: object, offset: int, reason: str) -> None:
+        super().__init__(f"{path}: at byte {offset}: {reason}")
+        self.path = str(path)
+        self.offset = offset
+        self.reason = reason
+
+
+class ProfileError(IntAnalyzerError):
+    """A profile is not valid: path, key (dotted) and reason."""
+
+    def __init__(self, path: object, key: str, reason: str) -> None:
+        super().__init__(f"{path}: {key}: {reason}" if key else f"{path}: {reason}")
+        self.path = str(path)
+        self.key = key
+        self.reason = reason

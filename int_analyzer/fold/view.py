@@ -1,0 +1,138 @@
+"""What the analysis sees of a state: plain arrays, one row per queue, bucket, path, flow or pair. Made by `State.view()`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Array = Any
+"""A one-dimensional numpy array."""
+
+
+@dataclass(frozen=True)
+class QueueView:
+    """One row per (node, egress port, queue); all values raw (device units). −1 in `port` or `queue_id` means absent."""
+
+    node_id: Array  # int64
+    port: Array  # int64
+    queue_id: Array  # int64
+    packets: Array  # int64: hops seen
+    bytes: Array  # int64: original_bytes of their packets
+    latency_count: Array  # int64: hops with a latency
+    latency_from_times: Array  # int64: of these, computed as egress time − ingress time
+    latency_sum: Array  # float64
+    latency_max: Array  # int64
+    latency_contradicted: Array  # int64: device latency differs from egress − ingress, whether both are in one unit or 1000 apart
+    depth_count: Array  # int64: hops with a queue depth
+    depth_sum: Array  # float64
+    depth_max: Array  # int64
+    utilisation_max: Array  # int64, −1 if never reported
+    all_zero: Array  # int64: hops whose latency, depth and times are all zero
+    truncated: Array  # int64: hops of a packet whose stack was cut
+    first_ns: Array  # int64: capture time of the first hop
+    last_ns: Array  # int64
+    latency_histograms: Any  # fold.histogram.Histograms, row i = queue i
+    depth_histograms: Any
+
+
+@dataclass(frozen=True)
+class BucketView:
+    """One row per (queue, time bucket) that saw a hop, ordered by queue, then time. `width_ns` is common to all."""
+
+    width_ns: int
+    queue: Array  # int32: row in QueueView
+    start_ns: Array  # int64: capture time, a multiple of width_ns
+    packets: Array
+    bytes: Array
+    latency_sum: Array
+    latency_max: Array
+    depth_sum: Array
+    depth_max: Array
+    depth_max_ns: Array  # capture time of the largest depth
+
+
+@dataclass(frozen=True)
+class PathView:
+    """One row per distinct sequence of (node, ingress port, egress port, queue). Exact, not by hash."""
+
+    queues: list[tuple[int, ...]]  # rows in QueueView, source side first
+    ingress_ports: list[tuple[int, ...]]  # −1 where absent
+    packets: Array
+    bytes: Array
+    holes: Array  # packets with E, M or O set, or a cut stack
+    first_ns: Array
+    last_ns: Array
+
+
+@dataclass(frozen=True)
+class FlowView:
+    """One row per directed flow (addresses, protocol, ports, destination QP; −1 where absent)."""
+
+    src: list[str]
+    dst: list[str]
+    protocol: Array
+    src_port: Array
+    dst_port: Array
+    dest_qp: Array
+    packets: Array
+    bytes: Array
+    ce_packets: Array  # ECN CE marked
+    cnp_packets: Array
+    telemetry_packets: Array
+    path: Array  # int64: row in PathView of the last path, −1 if never seen with telemetry
+    path_changes: Array
+    path_change_ns: Array  # capture time of the last change, 0 if none
+    first_ns: Array
+    last_ns: Array
+    evicted: int  # flows forgotten because there were too many
+
+
+@dataclass(frozen=True)
+class PairView:
+    """Flows in a queue while it was well above its own low water mark: who fills and who waits."""
+
+    queue: Array
+    flow: Array  # row in FlowView
+    packets: Array
+    bytes: Array
+    latency_excess_sum: Array  # float64: Σ (latency − the queue's lowest), raw
+    depth_sum: Array  # float64
+    first_ns: Array
+    last_ns: Array
+    evicted: int
+
+
+@dataclass(frozen=True)
+class SequenceView:
+    """One row per report stream (node, hw_id, collector) or mirror stream (source, session)."""
+
+    kind: list[str]  # "report-1.0", "report-2.0", "erspan"
+    node_id: Array  # reporting node, or mirror session
+    stream: Array  # hw_id, or 0
+    received: Array
+    lost: Array  # gaps, by serial arithmetic
+    reordered: Array
+    duplicated: Array
+    static: Array  # bool: the sequence never moved, so loss is unknown
+
+
+@dataclass(frozen=True)
+class View:
+    """Everything that a state knows."""
+
+    queues: QueueView
+    buckets: BucketView
+    paths: PathView
+    flows: FlowView
+    pairs: PairView
+    sequences: SequenceView
+    counts: dict[str, int] = field(default_factory=dict)
+    """packets, bytes, telemetry_packets, hops, roce_packets, roce_with_telemetry, reports, mirrors, first_ns, last_ns,
+    time_backwards (packets older than their predecessor), ce_packets, cnp_packets, telemetry_bytes"""
+    statuses: dict[str, int] = field(default_factory=dict)
+    warnings: dict[str, int] = field(default_factory=dict)
+    formats: dict[str, int] = field(default_factory=dict)
+    status_by_format: dict[tuple[str, str], int] = field(default_factory=dict)
+    dialects: dict[str, int] = field(default_factory=dict)
+    opcodes: dict[int, int] = field(default_factory=dict)
+    drops: dict[tuple[int, int], int] = field(default_factory=dict)  # (node, drop reason) → reports

@@ -1,0 +1,378 @@
+"""Every table, status, warning and format id, declared once. Arrays, pandas, Arrow, JSON names and docs derive from here.
+
+A table is a tuple of `Column`s. Columns with `source="kernel"` are filled by the decode kernel; the others are derived when a
+batch becomes a pandas frame (tables.py). `present` names the bit of the row's `present` mask that says the value was there: an
+absent value is NA, never 0. In the kernel everything is int64; narrow columns hold what fits their field. 64-bit fields are kept
+as int64 bits and shown as uint64 (`shown`).
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import NamedTuple
+
+SCHEMA_VERSION = "1.0"
+"""Version of the row tables and of the JSON document: minor for additions, major for changed meaning."""
+
+ABSENT8, ABSENT16, ABSENT32 = 0xFF, 0xFFFF, 0xFFFFFFFF
+
+
+class Column(NamedTuple):
+    """One column: name (with its unit), dtype in memory, unit, meaning, presence bit, where it comes from."""
+
+    name: str
+    dtype: str
+    unit: str
+    doc: str
+    present: int = 0
+    source: str = "kernel"
+    shown: str = ""
+    absent: int | None = None
+
+
+# ---------------------------------------------------------------------------------------------------------------- formats
+
+FORMAT_NONE = 0
+FORMAT_ROCE = 1
+FORMAT_INT_MD_1 = 2
+FORMAT_INT_MD_2 = 3
+FORMAT_INT_MX = 4
+FORMAT_REPORT_05 = 5
+FORMAT_REPORT_1 = 6
+FORMAT_REPORT_2 = 7
+FORMAT_IOAM_TRACE = 8
+FORMAT_IOAM_OTHER = 9
+FORMAT_MRI = 10
+FORMAT_INT_05 = 11
+
+
+class Format(NamedTuple):
+    """A wire format: its id in the columns, name, spec, and how far this version goes with it."""
+
+    id: int
+    name: str
+    title: str
+    spec: str
+    decoded: bool
+
+
+FORMAT_LIST: tuple[Format, ...] = (
+    Format(FORMAT_ROCE, "roce", "RoCEv2 transport", "IBTA Vol.1, Annex A17", True),
+    Format(FORMAT_INT_MD_1, "int-md-1.0", "INT-MD v1.0 (and v1.0 layouts with another version value)", "P4.org INT v1.0 §4.6-4.7", True),
+    Format(FORMAT_INT_MD_2, "int-md-2.x", "INT-MD v2.0 and v2.1", "P4.org INT v2.1 §5.7-5.8", True),
+    Format(FORMAT_INT_MX, "int-mx", "INT-MX (instructions only, no stack)", "P4.org INT v2.1 §5.9", False),
+    Format(FORMAT_REPORT_05, "report-0.5", "Telemetry Report v0.5", "P4.org Telemetry Report v0.5", False),
+    Format(FORMAT_REPORT_1, "report-1.0", "Telemetry Report v1.0", "P4.org Telemetry Report v1.0", True),
+    Format(FORMAT_REPORT_2, "report-2.0", "Telemetry Report v2.0", "P4.org Telemetry Report v2.0 §3.2-3.4", True),
+    Format(FORMAT_IOAM_TRACE, "ioam-trace", "IOAM pre-allocated trace in IPv6", "RFC 9197 §4.4, RFC 9486", True),
+    Format(FORMAT_IOAM_OTHER, "ioam-other", "other IOAM options in IPv6 (incremental, POT, E2E, DEX)", "RFC 9197, RFC 9326", False),
+    Format(FORMAT_MRI, "mri", "MRI option of the P4 tutorials", "p4lang/tutorials, exercise mri", False),
+    Format(FORMAT_INT_05, "int-0.5", "INT v0.5 (with tail)", "P4.org INT v0.5", False),
+)
+FORMAT_BY_ID = {entry.id: entry for entry in FORMAT_LIST}
+
+# ---------------------------------------------------------------------------------------------------------------- statuses
+
+
+class Status(NamedTuple):
+    """Why reading of a packet stopped: code in the column, name, layer, meaning. `reject` is False where nothing is wrong."""
+
+    code: int
+    name: str
+    layer: str
+    doc: str
+    reject: bool = True
+
+
+STATUSES: tuple[Status, ...] = tuple(
+    Status(code, *entry)
+    for code, entry in enumerate(
+        (
+            ("ok", "", "read to the end of what is understood", False),
+            ("not-ip", "ethernet", "neither IPv4 nor IPv6 (ARP, LLDP, PFC pause, …)", False),
+            ("not-udp", "ip", "TCP, ICMP or another protocol that carries nothing read here", False),
+            ("fragment", "ip", "not the first fragment: the transport header is in another packet", False),
+            ("link-type-unknown", "link", "the interface's link type is not one of those read"),
+            ("link-truncated", "link", "captured bytes end inside the link-layer header"),
+            ("vlan-limit", "ethernet", "more than 8 VLAN tags"),
+            ("mpls-truncated", "mpls", "captured bytes end inside the label stack"),
+            ("mpls-limit", "mpls", "more than 16 labels without a bottom of stack"),
+            ("mpls-payload-unknown", "mpls", "what follows the labels is neither IPv4, IPv6 nor a control word with Ethernet"),
+            ("ipv4-truncated", "ip", "captured bytes end inside the IPv4 header"),
+            ("ipv4-header-length", "ip", "IHL is below 5 or the version nibble is not 4"),
+            ("ipv4-total-length", "ip", "total length is smaller than the header"),
+            ("ipv6-truncated", "ip", "captured bytes end inside the IPv6 header"),
+            ("ipv6-version", "ip", "the version nibble is not 6"),
+            ("ipv6-extension-truncated", "ip", "an extension header runs past the packet"),
+            ("ipv6-extension-limit", "ip", "more than 8 extension headers"),
+            ("ipv6-option-length", "ip", "an option runs past its extension header"),
+            ("udp-truncated", "udp", "captured bytes end inside the UDP header"),
+            ("udp-length", "udp", "UDP length is below 8"),
+            ("gre-truncated", "gre", "captured bytes end inside the GRE header"),
+            ("gre-version", "gre", "GRE version is not 0 (1 is PPTP)"),
+            ("gre-routing", "gre", "GRE with source routing"),
+            ("gre-protocol-unknown", "gre", "GRE carries a protocol that is not read"),
+            ("erspan-truncated", "erspan", "captured bytes end inside the ERSPAN header"),
+            ("erspan-version", "erspan", "ERSPAN version is neither 1 (type II) nor 2 (type III)"),
+            ("erspan-payload-opaque", "erspan", "ERSPAN III frame type is neither Ethernet nor IP"),
+            ("vxlan-truncated", "vxlan", "captured bytes end inside the VXLAN header"),
+            ("vxlan-gpe-version", "vxlan", "VXLAN-GPE version is not 0"),
+            ("vxlan-gpe-protocol-unknown", "vxlan", "VXLAN-GPE carries a protocol that is not read"),
+            ("geneve-truncated", "geneve", "captured bytes end inside the Geneve header"),
+            ("geneve-version", "geneve", "Geneve version is not 0"),
+            ("geneve-options-overrun", "geneve", "a Geneve option runs past the option length"),
+            ("geneve-protocol-unknown", "geneve", "Geneve carries a protocol that is not read"),
+            ("tunnel-limit", "tunnel", "more than 4 tunnel levels"),
+            ("bth-truncated", "roce", "captured bytes end inside the BTH"),
+            ("bth-extension-truncated", "roce", "captured bytes end inside the extension headers of the opcode"),
+            ("bth-opcode-unknown", "roce", "the opcode is reserved or vendor-defined: extension headers are not read"),
+            ("bth-payload-negative", "roce", "headers, pad and ICRC need more bytes than the UDP length gives"),
+            ("int-shim-truncated", "int", "captured bytes end inside the INT shim or metadata header"),
+            ("int-shim-type", "int", "shim type is not one that is defined"),
+            ("int-npt-reserved", "int", "next protocol type 3 is reserved"),
+            ("int-port-loop", "int", "the original port of NPT 1 is an INT port again"),
+            ("int-length-beyond-udp", "int", "the shim length runs past the UDP payload"),
+            ("int-length-too-small", "int", "the shim length does not even hold the metadata header"),
+            ("int-version-unknown", "int", "metadata header version is not one that is read; skipped by its length"),
+            ("int-bitmap-zero", "int", "no instruction bit is set but the stack is not empty"),
+            ("int-hop-length-zero", "int", "per-hop length is 0 but the stack is not empty"),
+            ("int-hop-length-mismatch", "int", "per-hop length contradicts the instruction bitmap under every dialect: hops stay opaque"),
+            ("int-stack-not-whole-hops", "int", "the stack is not a whole number of hops"),
+            ("int-stack-truncated", "int", "captured bytes end inside the stack: the most recent hops are kept"),
+            ("int-destination", "int", "INT destination header: has no defined body, skipped by its length"),
+            ("report-truncated", "report", "captured bytes end inside a telemetry report header"),
+            ("report-length", "report", "a report's length runs past the datagram or does not hold its own header"),
+            ("report-metadata-length", "report", "metadata length contradicts the metadata bits"),
+            ("report-type", "report", "report type or inner type is reserved"),
+            ("report-inner-truncated", "report", "the reported packet ends inside its headers"),
+            ("ioam-truncated", "ioam", "an IOAM option is too short for its header"),
+            ("ioam-node-length", "ioam", "NodeLen contradicts the trace type"),
+            ("ioam-remaining-length", "ioam", "RemainingLen is larger than the data space"),
+            ("ioam-not-whole-nodes", "ioam", "filled bytes are not a whole number of nodes"),
+            ("ioam-snapshot-overrun", "ioam", "an opaque state snapshot runs past the data space"),
+            ("ioam-stack-truncated", "ioam", "captured bytes end inside the trace data: the most recent nodes are kept"),
+            ("ioam-loopback-type", "ioam", "loopback flag with a trace type other than node id only"),
+            ("mri-length", "ip", "the MRI option's length contradicts its count"),
+        )
+    )
+)
+STATUS_CODE = {entry.name: entry.code for entry in STATUSES}
+
+# Warnings: bits of `warnings`; the packet is read on.
+
+
+class Warning_(NamedTuple):
+    """Something odd that did not stop the reading: bit, name, meaning."""
+
+    bit: int
+    name: str
+    doc: str
+
+
+_WARNINGS = (
+    ("captured-short", "fewer bytes captured than were on the wire"),
+    ("captured-beyond-original", "the record claims more captured bytes than the packet had"),
+    ("snaplen-exceeded", "the record is longer than the snap length of its file or interface"),
+    ("timestamp-fraction", "the record's time fraction is a whole second or more"),
+    ("ipv4-total-length-zero", "total length 0 (segmentation offload): captured length used"),
+    ("ip-length-beyond-packet", "the IP length claims more bytes than there are: clipped"),
+    ("ip-length-short", "bytes follow the end of the IP packet (padding or a trailer)"),
+    ("udp-length-beyond-ip", "the UDP length claims more bytes than the IP packet: clipped"),
+    ("udp-length-short", "the UDP length is shorter than the IP payload"),
+    ("fragment-first", "first fragment: what follows the fragment is missing"),
+    ("erspan-version-protocol", "ERSPAN version and GRE protocol do not belong together: version believed"),
+    ("erspan-truncated-flag", "the mirror says that it cut the frame"),
+    ("vxlan-flag", "VXLAN I flag not set"),
+    ("geneve-critical", "an unknown critical Geneve option"),
+    ("bth-version", "BTH transport version is not 0"),
+    ("int-dialect", "the layout is not the specification's; a dialect explains it (column dialect)"),
+    ("int-dialect-ambiguous", "more than one dialect explains the lengths; the first of the profile is used"),
+    ("int-domain-default", "domain-specific bits set with domain 0"),
+    ("int-npt", "NPT contradicts how the header was located"),
+    ("int-hop-exceeded", "E: a node found the hop count exhausted, the path has a hole"),
+    ("int-mtu-exceeded", "M: a node found no room under the MTU, the path has a hole"),
+    ("node-repeated", "a node id stands twice in the stack: a loop or a duplicate id"),
+    ("metadata-zero", "a hop whose metadata is all zero"),
+    ("report-length-zero", "report length 0 although contents follow: read to the end of the datagram"),
+    ("report-length-mismatch", "header length contradicts the metadata bits: skipped by length"),
+    ("report-inner-cut", "the reported packet is cut; its own lengths are larger"),
+    ("report-more", "the datagram holds further reports whose inner packets are not followed"),
+    ("ioam-overflow", "O: a node found no room in the trace, the path has a hole"),
+    ("ioam-unassigned-bits", "trace type has unassigned bits: read as 4 bytes each"),
+    ("ioam-space-rest", "the data space is not a whole number of nodes"),
+)
+WARNINGS: tuple[Warning_, ...] = tuple(Warning_(bit, *entry) for bit, entry in enumerate(_WARNINGS))
+WARNING_BIT = {entry.name: 1 << entry.bit for entry in WARNINGS}
+
+TUNNELS = {0x01: "mpls", 0x02: "gre", 0x04: "erspan-1", 0x08: "erspan-2", 0x10: "erspan-3", 0x20: "vxlan", 0x40: "vxlan-gpe", 0x80: "geneve"}
+"""Bits of the column `tunnels`."""
+
+# ------------------------------------------------------------------------------------------------------------------ tables
+
+PACKETS: tuple[Column, ...] = (
+    Column("packet", "int64", "", "number of the packet in its capture, from 0", source="derived"),
+    Column("time_ns", "int64", "ns", "capture time since 1970 (0 if the record carries none)"),
+    Column("captured_bytes", "uint32", "bytes", "bytes in the capture"),
+    Column("original_bytes", "uint32", "bytes", "bytes on the wire"),
+    Column("interface", "uint16", "", "pcapng interface number (0 in a classic pcap)"),
+    Column("tunnels", "uint8", "", "tunnels and mirrors around the packet, a bit each (schema.TUNNELS)"),
+    Column("vlan_id", "uint16", "", "VLAN of the innermost Ethernet header that had a tag", absent=ABSENT16),
+    Column("ip_version", "uint8", "", "4, 6, or 0 if not IP (innermost IP header; so all columns down to payload_bytes)"),
+    Column("src_hi", "int64", "", "source address, upper 64 bits (0 for IPv4)", shown="uint64"),
+    Column("src_lo", "int64", "", "source address, lower 64 bits (the address for IPv4)", shown="uint64"),
+    Column("dst_hi", "int64", "", "destination address, upper 64 bits", shown="uint64"),
+    Column("dst_lo", "int64", "", "destination address, lower 64 bits", shown="uint64"),
+    Column("protocol", "uint8", "", "IP protocol after extension headers"),
+    Column("src_port", "uint16", "", "UDP or TCP source port"),
+    Column("dst_port", "uint16", "", "UDP or TCP destination port; the original one where INT (NPT 1) had replaced it"),
+    Column("dscp", "uint8", "", "DSCP as captured"),
+    Column("original_dscp", "uint8", "", "DSCP that the INT source stored", absent=ABSENT8),
+    Column("ecn", "uint8", "", "ECN: 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE"),
+    Column("ttl", "uint8", "", "TTL or hop limit"),
+    Column("ip_id", "uint16", "", "IPv4 identification"),
+    Column("ip_bytes", "uint32", "bytes", "IP total length as declared (IPv6: 40 + payload length)"),
+    Column("formats", "uint32", "", "formats found, a bit each (1 << format id)"),
+    Column("telemetry", "uint8", "", "format id of the header that gave the hops, 0 if none"),
+    Column("dialect", "uint8", "", "number of the dialect it was read with (formats/dialect.py)"),
+    Column("telemetry_flags", "uint8", "", "INT: D 1, E 2, M 4, C 8; IOAM: the four flag bits"),
+    Column("instructions", "uint32", "", "INT instruction bitmap (16 bit) or IOAM trace type (24 bit)"),
+    Column("namespace", "uint16", "", "IOAM namespace or INT domain"),
+    Column("remaining_hops", "uint8", "", "INT remaining hop count or IOAM RemainingLen"),
+    Column("telemetry_bytes", "uint16", "bytes", "bytes that telemetry adds to the packet, headers included"),
+    Column("hop_count", "uint16", "", "rows of this packet in hops"),
+    Column("first_hop", "uint32", "", "its first row in hops, within the batch"),
+    Column("roce_row", "uint32", "", "its row in roce, within the batch", absent=ABSENT32),
+    Column("report_count", "uint8", "", "rows of this packet in reports"),
+    Column("status", "uint8", "", "why reading stopped (schema.STATUSES)"),
+    Column("status_at", "uint16", "bytes", "offset in the captured bytes where it stopped (saturates at 65535)"),
+    Column("warnings", "uint32", "", "what was odd, a bit each (schema.WARNINGS)"),
+)
+
+# presence bits of a hop
+HAS_NODE, HAS_INGRESS_PORT, HAS_EGRESS_PORT, HAS_LATENCY, HAS_QUEUE, HAS_DEPTH = 1, 2, 4, 8, 16, 32
+HAS_INGRESS_TIME, HAS_EGRESS_TIME, HAS_UTILISATION, HAS_BUFFER, HAS_HOP_LIMIT, HAS_DATA = 64, 128, 256, 512, 1024, 2048
+HOP_FROM_REPORT, HOP_TRUNCATED_PATH, HOP_OPAQUE = 4096, 8192, 16384
+
+HOPS: tuple[Column, ...] = (
+    Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
+    Column("hop", "uint8", "", "position on the path, 0 nearest the source"),
+    Column("node_id", "int64", "", "node (switch) id", HAS_NODE, shown="uint64"),
+    Column("ingress_port", "uint32", "", "ingress port or interface id", HAS_INGRESS_PORT),
+    Column("egress_port", "uint32", "", "egress port or interface id", HAS_EGRESS_PORT),
+    Column("hop_latency_raw", "uint32", "raw", "hop latency or transit delay in the device's unit", HAS_LATENCY),
+    Column("hop_latency_ns", "int64", "ns", "hop latency, else egress − ingress time; NA if the unit is unknown", source="derived"),
+    Column("queue_id", "uint8", "", "queue id", HAS_QUEUE),
+    Column("queue_depth_raw", "uint32", "raw", "queue occupancy in the device's unit", HAS_DEPTH),
+    Column("queue_depth_bytes", "int64", "bytes", "queue occupancy; NA if the unit is unknown", source="derived"),
+    Column("ingress_time_raw", "int64", "raw", "ingress time of the device; IOAM: seconds × 2^32 + fraction", HAS_INGRESS_TIME, shown="uint64"),
+    Column("egress_time_raw", "int64", "raw", "egress time of the device", HAS_EGRESS_TIME, shown="uint64"),
+    Column("ingress_time_ns", "int64", "ns", "ingress time on the node's own clock; NA if the unit is unknown", source="derived"),
+    Column("egress_time_ns", "int64", "ns", "egress time on the node's own clock; NA if the unit is unknown", source="derived"),
+    Column("tx_utilisation_raw", "uint32", "raw", "egress port utilisation in the device's unit", HAS_UTILISATION),
+    Column("buffer_id", "uint8", "", "buffer id", HAS_BUFFER),
+    Column("buffer_depth_raw", "uint32", "raw", "buffer occupancy in the device's unit", HAS_BUFFER),
+    Column("hop_limit", "uint8", "", "IOAM hop limit at the node", HAS_HOP_LIMIT),
+    Column("namespace_data", "int64", "", "IOAM namespace-specific data (short or wide)", HAS_DATA, shown="uint64"),
+    Column("present", "uint16", "", "which of the values above were there (schema.HAS_…)"),
+)
+
+HAS_RETH, HAS_AETH, HAS_IMMEDIATE, HAS_DETH, HAS_ATOMIC, HAS_ATOMIC_ACK, HAS_ICRC, HAS_PAYLOAD, HAS_RKEY = 1, 2, 4, 8, 16, 32, 64, 128, 256
+
+ROCE: tuple[Column, ...] = (
+    Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
+    Column("opcode", "uint8", "", "BTH opcode"),
+    Column("se", "uint8", "", "solicited event"),
+    Column("migreq", "uint8", "", "MigReq"),
+    Column("pad", "uint8", "bytes", "pad bytes after the data"),
+    Column("transport_version", "uint8", "", "TVer (0)"),
+    Column("pkey", "uint16", "", "partition key"),
+    Column("fecn", "uint8", "", "forward congestion notification"),
+    Column("becn", "uint8", "", "backward congestion notification"),
+    Column("dest_qp", "uint32", "", "destination queue pair"),
+    Column("ack_req", "uint8", "", "acknowledge request"),
+    Column("psn", "uint32", "", "packet sequence number (24 bit)"),
+    Column("virtual_address", "int64", "", "RETH or AtomicETH virtual address", HAS_RETH | HAS_ATOMIC, shown="uint64"),
+    Column("rkey", "uint32", "", "RETH, AtomicETH or IETH R_Key", HAS_RKEY),
+    Column("dma_bytes", "uint32", "bytes", "RETH DMA length", HAS_RETH),
+    Column("syndrome", "uint8", "", "AETH syndrome", HAS_AETH),
+    Column("msn", "uint32", "", "AETH message sequence number (24 bit)", HAS_AETH),
+    Column("immediate", "uint32", "", "immediate data", HAS_IMMEDIATE),
+    Column("source_qp", "uint32", "", "DETH source queue pair", HAS_DETH),
+    Column("queue_key", "uint32", "", "DETH Q_Key", HAS_DETH),
+    Column("swap_add", "int64", "", "AtomicETH swap or add data", HAS_ATOMIC, shown="uint64"),
+    Column("compare", "int64", "", "AtomicETH compare data", HAS_ATOMIC, shown="uint64"),
+    Column("original_data", "int64", "", "AtomicAckETH original remote data", HAS_ATOMIC_ACK, shown="uint64"),
+    Column("payload_bytes", "uint32", "bytes", "data without pad, from the declared lengths", HAS_PAYLOAD),
+    Column("icrc_raw", "uint32", "", "ICRC as it stands on the wire, first byte most significant; NA if not captured", HAS_ICRC),
+    Column("present", "uint16", "", "which of the values above were there (schema.HAS_…)"),
+)
+
+HAS_REPORT_PORTS, HAS_REPORT_LATENCY, HAS_REPORT_QUEUE, HAS_REPORT_INGRESS_TIME = 1, 2, 4, 8
+HAS_REPORT_EGRESS_TIME, HAS_REPORT_DROP, HAS_REPORT_UTILISATION, HAS_REPORT_L2, HAS_REPORT_BUFFER = 16, 32, 64, 128, 256
+
+REPORTS: tuple[Column, ...] = (
+    Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
+    Column("report", "uint8", "", "position in the datagram"),
+    Column("version", "uint8", "", "format id of the report version"),
+    Column("report_type", "uint8", "", "v2: 0 inner only, 1 INT, 2 IOAM; v1 and v0.5: NProt"),
+    Column("inner_type", "uint8", "", "v2 InType: 0 none, 1 TLV, 2 extension, 3 Ethernet, 4 IPv4, 5 IPv6"),
+    Column("hw_id", "uint8", "", "hardware subsystem that made the report"),
+    Column("sequence", "uint32", "", "report sequence number (v2: 22 bit)"),
+    Column("node_id", "int64", "", "reporting node"),
+    Column("dropped", "uint8", "", "D"),
+    Column("congested", "uint8", "", "Q"),
+    Column("tracked", "uint8", "", "F"),
+    Column("intermediate", "uint8", "", "I (v2)"),
+    Column("metadata_bits", "uint16", "", "RepMdBits"),
+    Column("ingress_port", "uint32", "", "level-1 ingress port", HAS_REPORT_PORTS),
+    Column("egress_port", "uint32", "", "level-1 egress port", HAS_REPORT_PORTS),
+    Column("hop_latency_raw", "uint32", "raw", "hop latency", HAS_REPORT_LATENCY),
+    Column("queue_id", "uint8", "", "queue id (of the occupancy, else of the drop)", HAS_REPORT_QUEUE | HAS_REPORT_DROP),
+    Column("queue_depth_raw", "uint32", "raw", "queue occupancy", HAS_REPORT_QUEUE),
+    Column("ingress_time_raw", "int64", "raw", "ingress time", HAS_REPORT_INGRESS_TIME, shown="uint64"),
+    Column("egress_time_raw", "int64", "raw", "egress time", HAS_REPORT_EGRESS_TIME, shown="uint64"),
+    Column("ingress_port_2", "uint32", "", "level-2 ingress port", HAS_REPORT_L2),
+    Column("egress_port_2", "uint32", "", "level-2 egress port", HAS_REPORT_L2),
+    Column("drop_reason", "uint8", "", "drop reason (deployment-defined)", HAS_REPORT_DROP),
+    Column("tx_utilisation_raw", "uint32", "raw", "egress port utilisation", HAS_REPORT_UTILISATION),
+    Column("present", "uint16", "", "which of the values above were there (schema.HAS_REPORT_…)"),
+)
+
+MIRRORS: tuple[Column, ...] = (
+    Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
+    Column("kind", "uint8", "", "1, 2, 3: ERSPAN type I, II, III"),
+    Column("outer_src_hi", "int64", "", "mirror source address, upper 64 bits", shown="uint64"),
+    Column("outer_src_lo", "int64", "", "mirror source address, lower 64 bits", shown="uint64"),
+    Column("sequence", "uint32", "", "GRE sequence number", 1),
+    Column("session_id", "uint16", "", "ERSPAN session", 2),
+    Column("vlan_id", "uint16", "", "ERSPAN VLAN field", 2),
+    Column("cos", "uint8", "", "ERSPAN COS", 2),
+    Column("encapsulation", "uint8", "", "type II En, type III BSO", 2),
+    Column("truncated", "uint8", "", "ERSPAN T", 2),
+    Column("index", "uint32", "", "type II index", 4),
+    Column("timestamp_raw", "uint32", "raw", "type III timestamp; unit by granularity", 8),
+    Column("granularity", "uint8", "", "type III Gra: 0 100 µs, 1 100 ns, 2 ns (IEEE 1588), 3 platform", 8),
+    Column("security_group", "uint16", "", "type III SGT", 8),
+    Column("hw_id", "uint8", "", "type III HwID", 8),
+    Column("direction", "uint8", "", "type III D: 0 ingress, 1 egress", 8),
+    Column("platform_id", "uint8", "", "type III platform subheader id", 16),
+    Column("platform_info", "int64", "", "type III platform subheader, remaining 58 bits", 16, shown="uint64"),
+    Column("present", "uint16", "", "which of the values above were there"),
+)
+
+TABLES: dict[str, tuple[Column, ...]] = {"packets": PACKETS, "hops": HOPS, "roce": ROCE, "reports": REPORTS, "mirrors": MIRRORS}
+
+
+def kernel_columns(table: tuple[Column, ...]) -> list[str]:
+    """Names of the columns that the kernel fills, in order."""
+    return [column.name for column in table if column.source == "kernel"]
+
+
+# Module-level named tuples: the kernels' output arguments (a class built in a function defeats the numba cache).
+PacketColumns = namedtuple("PacketColumns", kernel_columns(PACKETS))  # type: ignore[misc]
+HopColumns = namedtuple("HopColumns", kernel_columns(HOPS))  # type: ignore[misc]
+RoceColumns = namedtuple("RoceColumns", kernel_columns(ROCE))  # type: ignore[misc]
+ReportColumns = namedtuple("ReportColumns", kernel_columns(REPORTS))  # type: ignore[misc]
+MirrorColumns = namedtuple("MirrorColumns", kernel_columns(MIRRORS))  # type: ignore[misc]
+
+COLUMN_CLASSES = {"packets": PacketColumns, "hops": HopColumns, "roce": RoceColumns, "reports": ReportColumns, "mirrors": MirrorColumns}
