@@ -33,7 +33,14 @@ _compiled: dict[types.FunctionType, Any] = {}
 def kernel(function: F) -> F:
     """Mark `function` as compilable. It is returned unchanged."""
     assert isinstance(function, types.FunctionType)
-    _kernels[function] = {}
+    _kernels[function] = {"cache": True}
+    return function
+
+
+def inlined(function: F) -> F:
+    """Mark a kernel that is always compiled into its caller: one that takes tuples of columns, too many to pass in a call."""
+    assert isinstance(function, types.FunctionType)
+    _kernels[function] = {"forceinline": True}
     return function
 
 
@@ -92,9 +99,21 @@ def _compile(function: types.FunctionType) -> Any:
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        return numba.njit(nogil=True, cache=True, boundscheck=BOUNDSCHECK)(clone)
+        dispatcher = numba.njit(nogil=True, boundscheck=BOUNDSCHECK, **_kernels[function])(clone)
     finally:
         numba.config.CACHE_DIR = previous
+    dispatcher.get_call_template = _without_literals(dispatcher.get_call_template)
+    return dispatcher
+
+
+def _without_literals(get_call_template: Callable[..., Any]) -> Callable[..., Any]:
+    """A call with a constant is a call with an integer: else numba compiles a kernel anew for every constant it is called with."""
+    from numba.core.types import unliteral
+
+    def template(arguments: Any, keywords: Any) -> Any:
+        return get_call_template(tuple(unliteral(argument) for argument in arguments), keywords)
+
+    return template
 
 
 def _names_of(code: types.CodeType) -> set[str]:

@@ -85,3 +85,73 @@ def prefetch() -> Any:
         return types.none(buffer, types.int64), codegen
 
     return ask
+
+
+def _place(column: Any) -> Any:
+    from int_analyzer.columns import PLACES
+
+    if not isinstance(column, types.StringLiteral):
+        raise numba.errors.RequireLiteralValue("the column must be named by a literal")
+    return PLACES[column.literal_value]
+
+
+def _address(context: Any, builder: Any, signature: Any, arguments: Any, place: Any, word: Any) -> Any:
+    array = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+    row = builder.zext(arguments[2], ir.IntType(64)) if arguments[2].type.width < 64 else arguments[2]
+    offset = builder.add(builder.mul(row, ir.Constant(ir.IntType(64), word.width // 8)), ir.Constant(ir.IntType(64), place.offset))
+    return builder.bitcast(builder.gep(array.data, [offset]), word.as_pointer())
+
+
+def _require_row(context: Any, builder: Any, row: Any, rows: int) -> None:
+    """Under bounds checking a row outside its column raises instead of reaching into the next one."""
+    outside = builder.icmp_unsigned(">=", row, ir.Constant(row.type, rows))
+    with builder.if_then(outside, likely=False):
+        context.call_conv.return_user_exc(builder, IndexError, ("row outside its column",))
+
+
+def column_put() -> Any:
+    """(arena, "table.column", row, value): one narrowing store."""
+    from int_analyzer._jit import BOUNDSCHECK
+
+    @intrinsic(prefer_literal=True)
+    def put(typingctx: Any, arena: Any, column: Any, row: Any, value: Any) -> Any:
+        place = _place(column)
+        word = ir.IntType(8 * np.dtype(place.dtype).itemsize)
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if BOUNDSCHECK:
+                _require_row(context, builder, arguments[2], place.rows)
+            given = arguments[3]
+            if given.type.width > word.width:
+                given = builder.trunc(given, word)
+            elif given.type.width < word.width:
+                given = builder.zext(given, word)
+            builder.store(given, _address(context, builder, signature, arguments, place, word))
+            return context.get_dummy_value()
+
+        return types.none(arena, column, types.int64, types.int64), codegen
+
+    return put
+
+
+def column_get() -> Any:
+    """(arena, "table.column", row) -> int64: one widening load."""
+    from int_analyzer._jit import BOUNDSCHECK
+
+    @intrinsic(prefer_literal=True)
+    def get(typingctx: Any, arena: Any, column: Any, row: Any) -> Any:
+        place = _place(column)
+        dtype = np.dtype(place.dtype)
+        word = ir.IntType(8 * dtype.itemsize)
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if BOUNDSCHECK:
+                _require_row(context, builder, arguments[2], place.rows)
+            value = builder.load(_address(context, builder, signature, arguments, place, word))
+            if word.width == 64:
+                return value
+            return builder.sext(value, ir.IntType(64)) if dtype.kind == "i" else builder.zext(value, ir.IntType(64))
+
+        return types.int64(arena, column, types.int64), codegen
+
+    return get

@@ -160,9 +160,12 @@ def _pcapng_record(buffer: Buffer, position: int, stop: int, framing: Any, inter
             return IS_DAMAGED
         record[DATA] = position + 28
         high, low = _word(buffer, position + 12, little), _word(buffer, position + 16, little)
-        record[TIME_NS] = ticks_to_ns(high, low, interfaces[interface, INTERFACE_RESOLUTION], interfaces[interface, INTERFACE_BINARY])
-        if record[TIME_NS] != 0:
-            record[TIME_NS] += interfaces[interface, INTERFACE_OFFSET_NS]
+        time_ns = ticks_to_ns(high, low, interfaces[interface, INTERFACE_RESOLUTION], interfaces[interface, INTERFACE_BINARY])
+        offset_ns = interfaces[interface, INTERFACE_OFFSET_NS]
+        if time_ns < 0 or (offset_ns > 0 and time_ns > 9223372036854775807 - offset_ns):
+            record[TIME_NS] = 0
+        else:
+            record[TIME_NS] = time_ns + offset_ns
     if captured > original:
         warnings |= _BEYOND_ORIGINAL
     elif captured < original:
@@ -180,27 +183,31 @@ def _pcapng_record(buffer: Buffer, position: int, stop: int, framing: Any, inter
 
 @kernel
 def ticks_to_ns(high: int, low: int, resolution: int, binary: int) -> int:
-    """Ticks (two 32-bit words) of 10^-resolution or 2^-resolution seconds in nanoseconds, rounded down; 0 if out of range."""
-    if resolution < 0 or high >= 0x80000000:
-        return 0
-    ticks = (high << 32) | low
+    """Ticks (two 32-bit words, unsigned) of 10^-resolution or 2^-resolution seconds in nanoseconds, rounded down; −1 if out of range.
+
+    Exact for 0 ≤ resolution ≤ 19 (decimal) or 63 (binary), in 64-bit signed arithmetic: nested divisions round down as one would.
+    """
+    if resolution < 0:
+        return -1
     if binary == 0:
+        scale = 1
         if resolution <= 9:
-            scale = 1
             for _ in range(9 - resolution):
                 scale *= 10
-            if ticks > 9223372036854775807 // scale:
-                return 0
-            return ticks * scale
-        scale = 1
+            if high >= 0x80000000 or (high << 32) | low > 9223372036854775807 // scale:
+                return -1
+            return ((high << 32) | low) * scale
         for _ in range(resolution - 9):
             scale *= 10
-        return ticks // scale
-    seconds = ticks >> resolution
-    if seconds > 9223372036:
-        return 0
-    fraction = ticks & ((1 << resolution) - 1)
-    if resolution > 32:
-        fraction >>= resolution - 32
-        resolution = 32
-    return seconds * 1000000000 + ((fraction * 1000000000) >> resolution)
+        return ((high << 31) | (low >> 1)) // (scale // 2)
+    if resolution <= 32:
+        # the bits of `high` that no 64-bit nanosecond count can hold are refused before they are shifted out
+        if high > 9223372035 >> (32 - resolution):
+            return -1
+        seconds = (high << (32 - resolution)) + (low >> resolution)
+        if seconds > 9223372035:
+            return -1
+        return seconds * 1000000000 + (((low & ((1 << resolution) - 1)) * 1000000000) >> resolution)
+    shift = resolution - 32
+    upper = (high & ((1 << shift) - 1)) * 1000000000
+    return (high >> shift) * 1000000000 + ((upper + ((low * 1000000000) >> 32)) >> shift)

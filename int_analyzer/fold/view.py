@@ -21,11 +21,11 @@ class QueueView:
     latency_count: Array  # int64: hops with a latency
     latency_from_times: Array  # int64: of these, computed as egress time − ingress time
     latency_sum: Array  # float64
-    latency_max: Array  # int64
+    latency_max: Array  # int64, −1 if never reported
     latency_contradicted: Array  # int64: device latency differs from egress − ingress, whether both are in one unit or 1000 apart
     depth_count: Array  # int64: hops with a queue depth
     depth_sum: Array  # float64
-    depth_max: Array  # int64
+    depth_max: Array  # int64, −1 if never reported
     utilisation_max: Array  # int64, −1 if never reported
     all_zero: Array  # int64: hops whose latency, depth and times are all zero
     truncated: Array  # int64: hops of a packet whose stack was cut
@@ -44,11 +44,13 @@ class BucketView:
     start_ns: Array  # int64: capture time, a multiple of width_ns
     packets: Array
     bytes: Array
+    latency_count: Array  # hops with a latency: what the sum is of
     latency_sum: Array
-    latency_max: Array
+    latency_max: Array  # −1 if none had one
+    depth_count: Array
     depth_sum: Array
-    depth_max: Array
-    depth_max_ns: Array  # capture time of the largest depth
+    depth_max: Array  # −1 if none had one
+    depth_max_ns: Array  # capture time of the largest depth (the first of equals), 0 if none
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,9 @@ class SequenceView:
     """One row per report stream (node, hw_id, collector) or mirror stream (source, session)."""
 
     kind: list[str]  # "report-1.0", "report-2.0", "erspan"
-    node_id: Array  # reporting node, or mirror session
+    node_id: Array  # reporting node, or mirror session (−1 if the mirror has none)
     stream: Array  # hw_id, or 0
+    source: list[str]  # address that the mirror sends from, "" for reports
     received: Array
     lost: Array  # gaps, by serial arithmetic
     reordered: Array
@@ -128,7 +131,9 @@ class View:
     sequences: SequenceView
     counts: dict[str, int] = field(default_factory=dict)
     """packets, bytes, telemetry_packets, hops, roce_packets, roce_with_telemetry, reports, mirrors, first_ns, last_ns,
-    time_backwards (packets older than their predecessor), ce_packets, cnp_packets, telemetry_bytes"""
+    time_backwards (packets older than their predecessor), ce_packets, cnp_packets, telemetry_bytes; and what was left out because a
+    table was full: hops_ignored (no room for their queue), paths_ignored (packets on a path that was not kept), streams_ignored
+    (report or mirror rows whose sequence or drop reason was not counted)"""
     statuses: dict[str, int] = field(default_factory=dict)
     warnings: dict[str, int] = field(default_factory=dict)
     formats: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,72 @@
+# int_analyzer: the first command is `make demo`, the second `make test`.
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := pcaps/bmv2-laofan-int-md-v2.1/s4-coll.pcap pcaps/linux-ioam-spine-to-leaf
+# Workers of pytest: two cores are usual where this runs.
+WORKERS ?= 2
+
+.PHONY: help demo test test-modes lint bench docs notebooks wheel-test clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "$(PYTHON) is older than 3.11: make PYTHON=/path/to/python3.11 …" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
+	@touch $@
+
+demo: $(VENV)/.installed ## set up, analyse real captures, print what is congested
+	@for capture in $(DEMO); do \
+	  echo; echo "\$$ int-analyzer analyze $$capture"; \
+	  $(BIN)/int-analyzer analyze $$capture || exit $$?; \
+	done
+
+test: $(VENV)/.installed-dev ## set up if needed, run all tests
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+test-modes: $(VENV)/.installed-dev ## the tests without JIT (coverage gate) and with bounds checks
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(VENV)/.installed-dev ## ruff, mypy, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.installed-dev ## ratios against C, libpcap, tcpdump and Python readers
+	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/.installed-dev ## write the generated pages of docs/
+	$(BIN)/python docs/generate.py
+
+notebooks: $(VENV)/.installed-dev ## run the notebooks and keep their outputs
+	$(BIN)/python notebooks/execute.py --write
+
+wheel-test: $(VENV)/.installed-dev ## build the wheel and use it from an empty folder
+	rm -rf build/wheel
+	$(BIN)/python -m build --wheel --outdir build/wheel/dist .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt build/wheel/dist/*.whl
+	mkdir -p build/wheel/empty
+	cd build/wheel/empty && ../venv/bin/int-analyzer --version && ../venv/bin/int-analyzer formats >/dev/null \
+	  && ../venv/bin/python -c 'import int_analyzer; int_analyzer.analyze' \
+	  && ../venv/bin/int-analyzer analyze --json "$(CURDIR)/$(firstword $(DEMO))" | ../venv/bin/python -c \
+	  'import json, sys; found = json.load(sys.stdin)["findings"]; assert found, "no finding"; print("wheel: found node", found[0]["node"], "port", found[0]["port"])'
+
+clean: ## remove everything that make made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .coverage .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

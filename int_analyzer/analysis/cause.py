@@ -1,0 +1,176 @@
+"""Why a root is congested: more came than before, less went than before, or its siblings could have carried it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from int_analyzer.analysis.congestion import Congestion, within
+from int_analyzer.analysis.paths import Reach
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile
+
+ROSE, FELL = 1.2, 0.8
+"""Load while congested ÷ load before: from when it counts as more, and as less."""
+IMBALANCE = 1.5
+"""Load of the port ÷ mean of it and its siblings, from when the balance is to blame."""
+LINE_RATE = 0.8
+"""A port that sends so much of its link speed does what it can."""
+SLOWER = 0.9
+"""A congested port that carries less than this share of its calm siblings' mean is slower than they are."""
+UNSEEN = 0.5
+"""When less than this share of what a port sent is in the flows seen, the rest is traffic without telemetry."""
+CALM_SHARE = 0.1
+"""The calm time that is compared with must be at least this share of the congested time."""
+
+OVERLOAD, PAUSED, DEGRADED, IMBALANCED, BACK_PRESSURE, UNKNOWN = (
+    "overload",
+    "paused-port",
+    "degraded-link",
+    "imbalance",
+    "back-pressure",
+    "unknown",
+)
+
+Intervals = tuple[Any, Any]
+"""Starts and ends in ns, sorted and apart."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What was seen to pass a port in some time, per second."""
+
+    packets: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause, and the sentences that show why."""
+
+    name: str
+    evidence: list[str]
+
+
+def find_cause(
+    view: View,
+    profile: Profile,
+    congestion: Congestion,
+    reach: dict[tuple[int, int], Reach],
+    busy: frozenset[tuple[int, int]],
+    share_seen: float | None,
+) -> Cause:
+    """The cause of a root's congestion.
+
+    `busy` are all congested (node, port)s; `share_seen` is the share of the port's traffic that is in the flows seen, None if unknown.
+    """
+    port = _port(view, congestion.queue)
+    hot = _intervals(congestion)
+    load = port_rates(view, port, hot)
+    calm = _calm_intervals(view, congestion)
+    before = port_rates(view, port, calm) if calm is not None else None
+    evidence = [_load_sentence(load, before)]
+    siblings = _siblings(port, reach)
+    calm_siblings = [other for other in siblings if other not in busy]
+    sibling_load = [port_rates(view, other, hot).bytes for other in calm_siblings]
+    last_hop = port in reach and reach[port].last_hop
+
+    if siblings and len(calm_siblings) == len(siblings):
+        mean = (load.bytes + sum(sibling_load)) / (1 + len(siblings))
+        evidence.append(
+            f"{len(siblings)} equal-cost sibling port{'s' if len(siblings) > 1 else ''} calm "
+            f"({_listed(profile, calm_siblings)}); this port carried {load.bytes / mean if mean else 0:.2g} × the mean of them all"
+        )
+        if mean and load.bytes > IMBALANCE * mean:
+            return Cause(IMBALANCED, evidence)
+    speed = profile.port_speed_bps(*port)
+    if speed and 8 * load.bytes >= LINE_RATE * speed:
+        evidence.append(f"at {8 * load.bytes / speed:.0%} of its link speed")
+        return Cause(OVERLOAD, evidence)
+    ratio = load.bytes / before.bytes if before is not None and before.bytes else None
+    if before is not None and (ratio is None or ratio >= ROSE):
+        return Cause(OVERLOAD, evidence)
+    if share_seen is not None and share_seen < UNSEEN:
+        return Cause(OVERLOAD, evidence)
+    slow = PAUSED if last_hop else DEGRADED
+    if sibling_load and load.bytes < SLOWER * float(np.mean(sibling_load)):
+        evidence.append(f"its siblings carry {float(np.mean(sibling_load)) / load.bytes:.2g} × as much without a queue")
+        return Cause(slow, evidence)
+    if ratio is not None and ratio <= FELL:
+        evidence.append("the queue grew although less passed" + ("; no further hop is seen after this port" if last_hop else ""))
+        return Cause(slow, evidence)
+    if speed and before is None:
+        evidence.append(f"only {8 * load.bytes / speed:.0%} of its link speed passed while packets waited")
+        return Cause(slow, evidence)
+    evidence.append("whether more came or less could leave cannot be told from the traffic seen")
+    return Cause(UNKNOWN, evidence)
+
+
+def port_rates(view: View, port: tuple[int, int], intervals: Intervals) -> Rates:
+    """What was seen to pass a (node, port) in the intervals, all its queues together."""
+    queues, buckets = view.queues, view.buckets
+    of_port = np.flatnonzero((queues.node_id == port[0]) & (queues.port == port[1]))
+    rows = np.flatnonzero(np.isin(buckets.queue, of_port))
+    rows = rows[within(buckets.start_ns[rows], *intervals)]
+    seconds = float((intervals[1] - intervals[0]).sum()) / 1e9
+    return Rates(float(buckets.packets[rows].sum()) / seconds, float(buckets.bytes[rows].sum()) / seconds)
+
+
+def _port(view: View, queue: int) -> tuple[int, int]:
+    return int(view.queues.node_id[queue]), int(view.queues.port[queue])
+
+
+def _intervals(congestion: Congestion) -> Intervals:
+    starts = np.array([episode.start_ns for episode in congestion.episodes])
+    return starts, np.array([episode.end_ns for episode in congestion.episodes])
+
+
+def _calm_intervals(view: View, congestion: Congestion) -> Intervals | None:
+    """The time before the first episode, else that after the last one; None if both are too short to compare with."""
+    width = view.buckets.width_ns
+    least = max(3 * width, CALM_SHARE * congestion.duration_ns)
+    first = int(view.buckets.start_ns.min())
+    last = int(view.buckets.start_ns.max()) + width
+    for start, end in ((first, congestion.start_ns), (congestion.end_ns, last)):
+        if end - start >= least:
+            return np.array([start]), np.array([end])
+    return None
+
+
+def _siblings(port: tuple[int, int], reach: dict[tuple[int, int], Reach]) -> list[tuple[int, int]]:
+    """Ports of the same node that lead to the same next nodes, or through others to the same last nodes (or to part of them)."""
+    own = reach.get(port)
+    if own is None or own.last_hop:
+        return []
+    found = []
+    for other, theirs in reach.items():
+        if other == port or other[0] != port[0] or theirs.last_hop:
+            continue
+        same_last = own.last_nodes <= theirs.last_nodes or theirs.last_nodes <= own.last_nodes
+        # Through a next node that is the other's destination the packets are not on an alternative way.
+        if own.next_nodes == theirs.next_nodes or (same_last and not own.next_nodes & theirs.last_nodes):
+            found.append(other)
+    return sorted(found)
+
+
+def _load_sentence(load: Rates, before: Rates | None) -> str:
+    now = f"seen load while congested {_rate(load)}"
+    if before is None:
+        return f"{now}; no calm time to compare with"
+    change = f" (× {load.bytes / before.bytes:.2g})" if before.bytes else ""
+    return f"{now}, in calm time {_rate(before)}{change}"
+
+
+def _rate(rates: Rates) -> str:
+    bits = 8 * rates.bytes
+    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+        if bits >= size:
+            return f"{rates.packets:.4g} packets/s ({bits / size:.3g} {unit})"
+    return f"{rates.packets:.4g} packets/s ({bits:.3g} bit/s)"
+
+
+def _listed(profile: Profile, ports: list[tuple[int, int]]) -> str:
+    names = [profile.port_name(*port) for port in ports[:4]]
+    return "port " + ", ".join(names) + (f" and {len(ports) - 4} more" if len(ports) > 4 else "")

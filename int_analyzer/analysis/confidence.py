@@ -1,0 +1,58 @@
+"""How sure a finding is: every doubt takes a part of the confidence, and is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from int_analyzer.analysis.congestion import LATENCY, Congestion
+from int_analyzer.analysis.root import VICTIM, Place
+from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.fold.view import View
+from int_analyzer.profile import ABSENT
+
+BEST = 0.97
+"""Nothing seen through a mirror is certain."""
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """0…1, and the reasons for what is missing, the strongest first."""
+
+    value: float
+    doubts: list[str]
+
+
+def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, crossed: list[tuple[int, int]], loss: float) -> Confidence:
+    """Confidence in place and role of a finding. `loss` is the share of lost reports and mirrored packets."""
+    queues, queue = view.queues, congestion.queue
+    packets = max(1, int(queues.packets[queue]))
+    on_paths = sum(int(view.paths.packets[path]) for path, _ in crossed)
+    holes = sum(int(view.paths.holes[path]) for path, _ in crossed) / on_paths if on_paths else 0.0
+    cut = int(queues.truncated[queue]) / packets
+    above = congestion.above
+    excess = congestion.peak.peak / congestion.threshold if congestion.threshold else float("inf")
+    factors: list[tuple[float, str]] = [
+        (1 - 1 / (above + 2), f"only {above} packets above the threshold") if above < 30 else (1.0, ""),
+        (0.85, f"the peak is only {excess:.2g} × the threshold") if excess < 2 else (1.0, ""),
+        (0.9, "the unit of the depth is a guess") if congestion.measure != LATENCY and units.depth_assumed[queue] else (1.0, ""),
+        (0.7, "hop latency is the only evidence") if congestion.measure == LATENCY else (1.0, ""),
+        (1 - min(0.5, loss), f"{loss:.1%} of the reports or mirrored packets are lost") if loss >= 0.01 else (1.0, ""),
+        (1 - 0.5 * holes, f"{holes:.0%} of the packets have holes in their path") if holes >= 0.01 else (1.0, ""),
+        (1 - 0.5 * cut, f"{cut:.0%} of the packets have a cut stack") if cut >= 0.01 else (1.0, ""),
+        (0.9, "the telemetry names no port") if int(queues.port[queue]) == ABSENT else (1.0, ""),
+    ]
+    if place.role == VICTIM:
+        share = place.waiting_share
+        factors.append((0.5 + 0.5 * share, f"{share:.0%} of the waiting packets go on to a congested queue") if share < 0.9 else (1.0, ""))
+    else:
+        share = place.waiting_share
+        factors.append((1 - 0.5 * share, f"{share:.0%} of the waiting packets go on to a congested queue") if share >= 0.1 else (1.0, ""))
+        if place.last_seen >= 0.5:
+            factors.append((0.95, "no further hop is seen: what comes after it cannot be the root for all that is known"))
+    if place.circle:
+        factors.append((0.5, "congested queues wait for each other in a circle"))
+    value = BEST
+    for factor, _ in factors:
+        value *= factor
+    doubts = [reason for factor, reason in sorted(factors) if reason]
+    return Confidence(max(0.05, round(value, 3)), doubts)

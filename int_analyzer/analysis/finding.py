@@ -1,0 +1,164 @@
+"""A congested queue with its place, cause and flows → one finding in words, and the order of findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from int_analyzer.analysis.cause import BACK_PRESSURE, UNSEEN, Cause
+from int_analyzer.analysis.confidence import Confidence
+from int_analyzer.analysis.congestion import BASELINE_QUANTILE, DEPTH, Congestion
+from int_analyzer.analysis.paths import port_label, port_of
+from int_analyzer.analysis.root import ROOT, VICTIM, Place
+from int_analyzer.analysis.summary import Finding, FlowShare
+from int_analyzer.analysis.units import RAW, QueueUnits
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile
+
+_ROLE_ORDER = {ROOT: 0, "host": 1, VICTIM: 2}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A congested queue and all that was found about it. `cause` is None for a victim; `seen` as from shares.share_seen."""
+
+    congestion: Congestion
+    place: Place
+    confidence: Confidence
+    cause: Cause | None
+    seen: tuple[float, str] | None
+    culprits: list[FlowShare]
+    victims: list[FlowShare]
+    latency_usable: bool
+
+
+def make_findings(view: View, profile: Profile, units: QueueUnits, candidates: list[Candidate]) -> list[Finding]:
+    """Findings, roots first, then by impact; victims carry the id of their root, roots the ports of their victims."""
+    impacts = {candidate.congestion.queue: _impact(view, units, candidate) for candidate in candidates}
+    # Impacts in different units cannot be compared; multiples of each queue's own threshold can.
+    comparable = len({unit for _, unit in impacts.values()}) == 1
+    ordered = sorted(
+        candidates,
+        key=lambda candidate: (
+            _ROLE_ORDER[candidate.place.role],
+            -(impacts[candidate.congestion.queue][0] if comparable else _multiples(view, candidate.congestion)),
+        ),
+    )
+    ids = {candidate.congestion.queue: f"F{number}" for number, candidate in enumerate(ordered, 1)}
+    findings = []
+    for candidate in ordered:
+        queue = candidate.congestion.queue
+        followers = [other.congestion.queue for other in ordered if other.place.role == VICTIM and other.place.root == queue]
+        finding = _finding(view, profile, units, candidate, *impacts[queue])
+        findings.append(
+            replace(
+                finding,
+                id=ids[queue],
+                root=ids[candidate.place.root] if candidate.place.role == VICTIM else None,
+                victim_ports=[port_label(view, profile, other) for other in followers],
+            )
+        )
+    return findings
+
+
+def _finding(view: View, profile: Profile, units: QueueUnits, candidate: Candidate, impact: float, impact_unit: str) -> Finding:
+    congestion, place = candidate.congestion, candidate.place
+    queue = congestion.queue
+    at = port_of(view, profile, queue)
+    by_depth = congestion.measure == DEPTH
+    peak = congestion.peak
+    peak_latency = float(view.buckets.latency_max[congestion.rows].max()) if candidate.latency_usable else None
+    return Finding(
+        id="",
+        role=place.role,
+        cause=candidate.cause.name if candidate.cause is not None else BACK_PRESSURE,
+        node=at.node,
+        port=at.port,
+        queue=at.queue,
+        node_id=at.node_id,
+        port_id=at.port_id,
+        start_ns=congestion.start_ns,
+        end_ns=congestion.end_ns,
+        confidence=candidate.confidence.value,
+        impact=impact,
+        impact_unit=impact_unit,
+        peak_depth=peak.peak * float(units.depth_factor[queue]) if by_depth else None,
+        peak_depth_ns=peak.peak_ns if by_depth else None,
+        depth_unit=units.depth_unit[queue],
+        peak_latency=None if peak_latency is None else peak_latency * float(units.latency_factor[queue]),
+        latency_unit=units.latency_unit[queue],
+        packets=congestion.above,
+        episodes=len(congestion.episodes),
+        root=None,
+        culprits=candidate.culprits,
+        victims=candidate.victims,
+        victim_ports=[],
+        evidence=_evidence(view, profile, units, candidate),
+    )
+
+
+def _impact(view: View, units: QueueUnits, candidate: Candidate) -> tuple[float, str]:
+    """Packets × what they had to wait beyond the baseline: in time where the node gives a latency, else in depth."""
+    congestion = candidate.congestion
+    queue, rows, buckets = congestion.queue, congestion.rows, view.buckets
+    if candidate.latency_usable:
+        lowest = view.queues.latency_histograms.quantile(queue, BASELINE_QUANTILE)
+        waited = float(buckets.latency_sum[rows].sum()) - float(buckets.latency_count[rows].sum()) * lowest
+        unit = units.latency_unit[queue]
+        return max(0.0, waited) * float(units.latency_factor[queue]), f"packets × {unit if unit != RAW else 'latency (raw)'}"
+    packets = float(buckets.depth_count[rows].sum())
+    excess, factor = float(buckets.depth_sum[rows].sum()) - packets * congestion.baseline, float(units.depth_factor[queue])
+    unit = units.depth_unit[queue]
+    return max(0.0, excess) * factor, f"packets × {unit if unit != RAW else 'depth (raw)'}"
+
+
+def _multiples(view: View, congestion: Congestion) -> float:
+    sums = view.buckets.depth_sum if congestion.measure == DEPTH else view.buckets.latency_sum
+    return float(sums[congestion.rows].sum()) / congestion.threshold if congestion.threshold else float("inf")
+
+
+def _evidence(view: View, profile: Profile, units: QueueUnits, candidate: Candidate) -> list[str]:
+    congestion, place = candidate.congestion, candidate.place
+    sentences = [*_measured(view, units, congestion), *_downstream(view, profile, place)]
+    if candidate.cause is not None:
+        sentences += candidate.cause.evidence
+    if candidate.seen is not None and candidate.seen[0] < UNSEEN:
+        share, how = candidate.seen
+        sentences.append(
+            f"the flows seen are only {share:.0%} of what this port sent ({how}): the culprit carries no telemetry, or telemetry is sampled"
+        )
+    if candidate.confidence.doubts:
+        sentences.append("in doubt: " + "; ".join(candidate.confidence.doubts))
+    return sentences
+
+
+def _measured(view: View, units: QueueUnits, congestion: Congestion) -> list[str]:
+    queue, peak = congestion.queue, congestion.peak
+    by_depth = congestion.measure == DEPTH
+    unit = units.depth_unit[queue] if by_depth else units.latency_unit[queue]
+    factor = float(units.depth_factor[queue] if by_depth else units.latency_factor[queue])
+    shown = " (unit unknown)" if unit == RAW else f" {unit}"
+    origin = int(view.buckets.start_ns.min())
+    span = (congestion.end_ns - congestion.start_ns) / 1e6
+    episodes = "one episode" if len(congestion.episodes) == 1 else f"{len(congestion.episodes)} episodes"
+    compared = "" if congestion.compared or not by_depth else ", an empty queue, for too few queues are seen to compare with"
+    return [
+        f"{'queue depth' if by_depth else 'hop latency'} up to {peak.peak * factor:g}{shown} at +{(peak.peak_ns - origin) / 1e9:.6f} s; "
+        f"threshold {congestion.threshold * factor:g}, baseline {congestion.baseline * factor:g}{compared}",
+        f"at least {congestion.above} of {int(view.queues.packets[queue])} packets above the threshold, in {episodes} "
+        f"from +{(congestion.start_ns - origin) / 1e9:.6f} s over {span:.6g} ms",
+    ]
+
+
+def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
+    sentences = []
+    for other, share in sorted(place.waits_for.items(), key=lambda item: -item[1])[:3]:
+        sentences.append(f"{share:.0%} of its packets go on to {port_label(view, profile, other)}, congested at the same time")
+    if place.role == VICTIM and place.root not in place.waits_for:
+        sentences.append(f"that one waits in turn: the walk ends at {port_label(view, profile, place.root)}")
+    if place.circle:
+        sentences.append("the queues wait for each other in a circle (a pause deadlock?); the first to fill is taken for the root")
+    if not place.waits_for:
+        sentences.append(
+            "no further hop is seen downstream of it" if place.last_seen >= 0.5 else "everything downstream on the same paths is calm"
+        )
+    return sentences

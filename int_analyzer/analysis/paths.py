@@ -1,0 +1,204 @@
+"""Paths as a graph: which queue feeds which, the links between nodes, and the networkx graph for files and pictures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from int_analyzer.analysis.congestion import contradicted
+from int_analyzer.analysis.latency import QueueQuantiles
+from int_analyzer.analysis.summary import Link, PathSummary, Port, Quantiles, Summary
+from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.fold.view import View
+from int_analyzer.profile import ABSENT, Profile
+
+if TYPE_CHECKING:
+    import networkx
+
+EDGE_ROLE, CORE_ROLE, OUTSIDE_ROLE = "leaf", "spine", "outside"
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where a port leads to: next nodes and last nodes of the paths through it, packets that go on and that end here."""
+
+    next_nodes: frozenset[int]
+    last_nodes: frozenset[int]
+    onward: int
+    ending: int
+
+    @property
+    def last_hop(self) -> bool:
+        """Most packets were not seen at a further node."""
+        return self.ending > self.onward
+
+
+def port_of(view: View, profile: Profile, queue: int) -> Port:
+    """The names and ids of a queue."""
+    node_id, port = int(view.queues.node_id[queue]), int(view.queues.port[queue])
+    number = int(view.queues.queue_id[queue])
+    return Port(
+        node=profile.node_name(node_id),
+        port=profile.port_name(node_id, port),
+        queue=number if number != ABSENT else None,
+        node_id=node_id,
+        port_id=port if port != ABSENT else None,
+    )
+
+
+def port_label(view: View, profile: Profile, queue: int) -> str:
+    """ "node s1 port s1-l3", and the queue where it is not 0."""
+    at = port_of(view, profile, queue)
+    return f"node {at.node} port {at.port}" + (f" queue {at.queue}" if at.queue else "")
+
+
+def crossings(view: View) -> dict[int, list[tuple[int, int]]]:
+    """For every queue, (path, position on it) where it stands."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for path, queues in enumerate(view.paths.queues):
+        for position, queue in enumerate(queues):
+            found[queue].append((path, position))
+    return found
+
+
+def waiting_packets(view: View, queue: int, crossed: list[tuple[int, int]]) -> dict[int, int]:
+    """Packets that waited in a queue, by path: from its flows while it was filled, else all packets of the paths through it."""
+    own_paths = {path for path, _ in crossed}
+    rows = np.flatnonzero(view.pairs.queue == queue)
+    by_path: dict[int, int] = defaultdict(int)
+    for flow, packets in zip(view.pairs.flow[rows].tolist(), view.pairs.packets[rows].tolist(), strict=True):
+        path = int(view.flows.path[flow])
+        if path in own_paths:
+            by_path[path] += packets
+    # A flow is known by its last path only: after a change of path it may not lead through this queue any more.
+    if rows.size and 2 * sum(by_path.values()) >= int(view.pairs.packets[rows].sum()):
+        return dict(by_path)
+    return {path: int(view.paths.packets[path]) for path in own_paths}
+
+
+def reach_of_ports(view: View) -> dict[tuple[int, int], Reach]:
+    """Where each (node, port) leads to."""
+    next_nodes: dict[tuple[int, int], set[int]] = defaultdict(set)
+    last_nodes: dict[tuple[int, int], set[int]] = defaultdict(set)
+    onward: dict[tuple[int, int], int] = defaultdict(int)
+    ending: dict[tuple[int, int], int] = defaultdict(int)
+    node_ids, ports = view.queues.node_id.tolist(), view.queues.port.tolist()
+    for queues, packets in zip(view.paths.queues, view.paths.packets.tolist(), strict=True):
+        for position, queue in enumerate(queues):
+            port = (node_ids[queue], ports[queue])
+            if position + 1 < len(queues):
+                next_nodes[port].add(node_ids[queues[position + 1]])
+                last_nodes[port].add(node_ids[queues[-1]])
+                onward[port] += packets
+            else:
+                ending[port] += packets
+    return {
+        port: Reach(frozenset(next_nodes[port]), frozenset(last_nodes[port]), onward[port], ending[port])
+        for port in {*onward.keys(), *ending.keys()}
+    }
+
+
+def build_links(view: View, profile: Profile, quantiles: QueueQuantiles) -> list[Link]:
+    """Links, most packets first: an egress port (by queue) and the ingress port of the next node; None where no next one is seen."""
+    packets: dict[tuple[int, int | None, int], int] = defaultdict(int)
+    bytes_: dict[tuple[int, int | None, int], int] = defaultdict(int)
+    node_ids = view.queues.node_id.tolist()
+    for path, queues in enumerate(view.paths.queues):
+        ingress = view.paths.ingress_ports[path]
+        for position, queue in enumerate(queues):
+            if position + 1 < len(queues):
+                key = (queue, node_ids[queues[position + 1]], ingress[position + 1])
+            else:
+                key = (queue, None, ABSENT)
+            packets[key] += int(view.paths.packets[path])
+            bytes_[key] += int(view.paths.bytes[path])
+    links = [
+        Link(
+            source=port_of(view, profile, queue),
+            to_node=profile.node_name(node) if node is not None else None,
+            to_node_id=node,
+            to_port=profile.port_name(node, port) if node is not None else None,
+            packets=count,
+            bytes=bytes_[queue, node, port],
+            latency=quantiles.latency[queue],
+            depth=quantiles.depth[queue],
+        )
+        for (queue, node, port), count in packets.items()
+    ]
+    return sorted(links, key=lambda link: -link.packets)
+
+
+def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSummary]:
+    """Paths, most packets first. `share_of_latency` is by the mean latency of each queue, of all its packets."""
+    ignored = contradicted(view)
+    paths = [
+        PathSummary(
+            hops=[port_of(view, profile, queue) for queue in queues],
+            packets=int(view.paths.packets[path]),
+            bytes=int(view.paths.bytes[path]),
+            holes=int(view.paths.holes[path]),
+            first_ns=int(view.paths.first_ns[path]),
+            last_ns=int(view.paths.last_ns[path]),
+            share_of_latency=_shares(view, units, queues, ignored),
+        )
+        for path, queues in enumerate(view.paths.queues)
+    ]
+    return sorted(paths, key=lambda path: -path.packets)
+
+
+def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.MultiDiGraph:
+    """The graph of all paths: nodes by node id, an edge per link. Attributes are numbers and text, left out where not known.
+
+    Nodes have name and role (the profile's, else a guess: leaf where paths begin or end, spine in between); edges egress_port,
+    ingress_port, queue, packets, bytes, quantiles of latency and depth with their unit, and role, cause and id of a finding.
+    Where a port leads out of the telemetry the edge ends in a node "<node id>:<port>" with role outside.
+    """
+    import networkx
+
+    graph = networkx.MultiDiGraph()
+    ends = {hop.node_id for path in summary.paths for hop in (path.hops[:1] + path.hops[-1:])}
+    names = {link.source.node_id: link.source.node for link in summary.links}
+    names |= {link.to_node_id: link.to_node or "" for link in summary.links if link.to_node_id is not None}
+    for node_id, name in names.items():
+        said = profile.node_role(node_id) if profile is not None else None
+        graph.add_node(node_id, name=name, role=said or (EDGE_ROLE if node_id in ends else CORE_ROLE))
+    findings = {(finding.node_id, finding.port_id, finding.queue): finding for finding in summary.findings}
+    for link in summary.links:
+        source = link.source
+        target: int | str | None = link.to_node_id
+        if target is None:
+            target = f"{source.node_id}:{source.port}"
+            graph.add_node(target, name="", role=OUTSIDE_ROLE)
+        attributes: dict[str, Any] = {"egress_port": source.port, "packets": link.packets, "bytes": link.bytes}
+        if link.to_port is not None:
+            attributes["ingress_port"] = link.to_port
+        if source.queue is not None:
+            attributes["queue"] = source.queue
+        attributes |= _quantile_attributes("latency", link.latency) | _quantile_attributes("depth", link.depth)
+        finding = findings.get((source.node_id, source.port_id, source.queue))
+        if finding is not None:
+            attributes |= {"finding": finding.id, "role": finding.role, "cause": finding.cause}
+        graph.add_edge(source.node_id, target, **attributes)
+    return graph
+
+
+def _quantile_attributes(name: str, quantiles: Quantiles) -> dict[str, Any]:
+    if quantiles.p50 is None:
+        return {}
+    values = {"p50": quantiles.p50, "p99": quantiles.p99, "p999": quantiles.p999, "max": quantiles.max}
+    return {f"{name}_{key}": value for key, value in values.items() if value is not None} | {f"{name}_unit": quantiles.unit}
+
+
+def _shares(view: View, units: QueueUnits, queues: tuple[int, ...], ignored: Any) -> list[float] | None:
+    counts = [int(view.queues.latency_count[queue]) for queue in queues]
+    if len({units.latency_unit[queue] for queue in queues}) != 1 or 0 in counts or any(ignored[queue] for queue in queues):
+        return None
+    means = [
+        float(view.queues.latency_sum[queue]) * float(units.latency_factor[queue]) / count
+        for queue, count in zip(queues, counts, strict=True)
+    ]
+    total = sum(means)
+    return [mean / total for mean in means] if total > 0 else None

@@ -1,0 +1,185 @@
+"""What was read and how well: losses, drops, and one word with reasons on whether the findings can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from int_analyzer.analysis.congestion import contradicted
+from int_analyzer.analysis.summary import Quality
+from int_analyzer.analysis.units import RAW, QueueUnits
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile
+from int_analyzer.schema import STATUSES
+
+LOW, FAIR = 0.1, 0.01
+"""Shares of what is missing or broken from which trust is low, and from which it is fair at best."""
+HOLES_LOW, HOLES_FAIR = 0.5, 0.05
+OVERHEAD_WORTH_SAYING = 0.001
+
+_REJECTS = {status.name for status in STATUSES if status.reject}
+_GRADES = ("high", "fair", "low", "none")
+
+
+def assess(
+    view: View, profile: Profile, units: QueueUnits, assumptions: Sequence[str], damages: Sequence[dict[str, object]] = ()
+) -> Quality:
+    """Counts, losses and the trust line. `damages`: what the capture's reader reported, passed on."""
+    counts = view.counts
+    packets, hops = counts.get("packets", 0), counts.get("hops", 0)
+    rejects = {name: count for name, count in view.statuses.items() if name in _REJECTS and count}
+    trust, reasons = _trust(view, profile, units, rejects, damages)
+    return Quality(
+        packets=packets,
+        bytes=counts.get("bytes", 0),
+        telemetry_packets=counts.get("telemetry_packets", 0),
+        telemetry_share=_share(counts.get("telemetry_packets", 0), packets),
+        roce_packets=counts.get("roce_packets", 0),
+        roce_with_telemetry_share=_share(counts.get("roce_with_telemetry", 0), counts.get("roce_packets", 0)),
+        hops=hops,
+        reports=counts.get("reports", 0),
+        statuses=dict(view.statuses),
+        rejects=rejects,
+        warnings=dict(view.warnings),
+        formats=dict(view.formats),
+        dialects=dict(view.dialects),
+        losses=_losses(view, profile),
+        drops=[
+            {"node": profile.node_name(node), "node_id": node, "reason": reason, "reports": count}
+            for (node, reason), count in sorted(view.drops.items(), key=lambda item: -item[1])
+        ],
+        damages=[dict(damage) for damage in damages],
+        flows_evicted=int(view.flows.evicted),
+        pairs_evicted=int(view.pairs.evicted),
+        telemetry_overhead=_share(counts.get("telemetry_bytes", 0), counts.get("bytes", 0)),
+        ce_packets=counts.get("ce_packets", 0),
+        cnp_packets=counts.get("cnp_packets", 0),
+        assumptions=list(assumptions),
+        trust=trust,
+        trust_reasons=reasons,
+    )
+
+
+def loss_share(view: View) -> float:
+    """Lost reports and mirrored packets ÷ all that were sent, over the streams that count them; 0 if none does."""
+    counted = ~view.sequences.static
+    lost, received = int(view.sequences.lost[counted].sum()), int(view.sequences.received[counted].sum())
+    return _share(lost, lost + received) or 0.0
+
+
+def _losses(view: View, profile: Profile) -> list[dict[str, object]]:
+    """A row per report or mirror stream; `node_id` of a mirror stream is its session. Lost is None where no number counts."""
+    sequences = view.sequences
+    rows: list[dict[str, object]] = []
+    for row, kind in enumerate(sequences.kind):
+        static, node = bool(sequences.static[row]), int(sequences.node_id[row])
+        lost, received = int(sequences.lost[row]), int(sequences.received[row])
+        rows.append(
+            {
+                "kind": kind,
+                "node": profile.node_name(node) if kind.startswith("report") else None,
+                "node_id": node,
+                "stream": int(sequences.stream[row]),
+                "received": received,
+                "lost": None if static else lost,
+                "loss_share": None if static else _share(lost, lost + received),
+                "reordered": int(sequences.reordered[row]),
+                "duplicated": int(sequences.duplicated[row]),
+                "static": static,
+            }
+        )
+    return rows
+
+
+def _trust(
+    view: View, profile: Profile, units: QueueUnits, rejects: dict[str, int], damages: Sequence[dict[str, object]]
+) -> tuple[str, list[str]]:
+    counts = view.counts
+    if not counts.get("packets", 0):
+        return "none", ["no packets"]
+    if not counts.get("hops", 0):
+        return "none", ["no telemetry: no hop of any packet is known, so a congested port cannot be seen"]
+    found = [
+        *_reading_doubts(view, rejects, damages),
+        *_loss_doubts(view, profile),
+        *_metadata_doubts(view, units),
+        *_path_doubts(view),
+    ]
+    grade = max((level for level, _ in found), default=0)
+    reasons = [reason for _, reason in sorted(found, key=lambda item: -item[0])]
+    return _GRADES[grade], reasons or ["every packet was read, and no report is missing"]
+
+
+Doubts = list[tuple[int, str]]
+"""Best grade that a reason leaves (index in _GRADES), and the reason."""
+
+
+def _grade(share: float, low: float = LOW, fair: float = FAIR) -> int:
+    return 2 if share >= low else 1 if share >= fair else 0
+
+
+def _reading_doubts(view: View, rejects: dict[str, int], damages: Sequence[dict[str, object]]) -> Doubts:
+    packets = view.counts["packets"]
+    doubts: Doubts = []
+    undecoded = sum(rejects.values())
+    if undecoded:
+        worst = max(rejects, key=lambda name: rejects[name])
+        share = undecoded / packets
+        doubts.append((_grade(share), f"{share:.2%} of the packets could not be read to the end, most of them: {worst}"))
+    if damages:
+        doubts.append((1, f"the capture is damaged in {len(damages)} place{'s' if len(damages) > 1 else ''}"))
+    backwards = view.counts.get("time_backwards", 0)
+    if backwards:
+        # A few come from several interfaces in one file; many mean that the files' clocks differ, and buckets mix.
+        doubts.append((_grade(backwards / packets), f"time goes backwards at {backwards} packets"))
+    for what, evicted in (("flows", view.flows.evicted), ("flows per queue", view.pairs.evicted)):
+        if evicted:
+            doubts.append((1, f"{evicted} {what} were forgotten because there were too many: shares of flows are lower bounds"))
+    return doubts
+
+
+def _loss_doubts(view: View, profile: Profile) -> Doubts:
+    doubts: Doubts = []
+    loss = loss_share(view)
+    if loss > 0:
+        doubts.append((_grade(loss), f"{loss:.2%} of the reports or mirrored packets are missing by their sequence"))
+    static = [row for row in range(len(view.sequences.kind)) if view.sequences.static[row]]
+    if static:
+        nodes = ", ".join(sorted({profile.node_name(int(view.sequences.node_id[row])) for row in static})[:5])
+        doubts.append((1, f"the sequence of node {nodes} never moves: loss is unknown"))
+    return doubts
+
+
+def _metadata_doubts(view: View, units: QueueUnits) -> Doubts:
+    queues, hops = view.queues, view.counts["hops"]
+    doubts: Doubts = []
+    zero = int(queues.all_zero.sum()) / hops
+    if zero >= FAIR:
+        doubts.append((_grade(zero, HOLES_LOW, FAIR), f"{zero:.0%} of the hops have latency, depth and times all zero: not filled in"))
+    if not (queues.depth_count > 0).any() and not (queues.latency_count > 0).any():
+        doubts.append((2, "neither queue depth nor hop latency is reported"))
+    elif not (queues.depth_max > 0).any():
+        doubts.append((1, "queue depth is never reported, or always 0: only hop latency can show a queue"))
+    bad = contradicted(view)
+    if bad.any():
+        share = int(queues.packets[bad].sum()) / hops
+        doubts.append((_grade(share, HOLES_LOW, 0), f"hop latency contradicts the node's own timestamps in {share:.0%} of the hops"))
+    unknown = []
+    if any(unit == RAW and queues.depth_max[row] > 0 for row, unit in enumerate(units.depth_unit)):
+        unknown.append("queue depth")
+    if any(unit == RAW and queues.latency_count[row] > 0 for row, unit in enumerate(units.latency_unit)):
+        unknown.append("hop latency")
+    if unknown:
+        doubts.append((1, f"the unit of {' and '.join(unknown)} is unknown: a profile can say it"))
+    return doubts
+
+
+def _path_doubts(view: View) -> Doubts:
+    packets, holes = int(view.paths.packets.sum()), int(view.paths.holes.sum())
+    share = _share(holes, packets) or 0.0
+    if not holes:
+        return []
+    return [(_grade(share, HOLES_LOW, HOLES_FAIR), f"{share:.1%} of the paths have holes: nodes that found no room, or a cut stack")]
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,95 @@
+"""The wait-for walk: a congested queue whose packets go on to a congested queue waits for it; where the walk ends is a root."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from int_analyzer.analysis.congestion import Congestion
+from int_analyzer.analysis.paths import waiting_packets
+from int_analyzer.fold.view import View
+
+VICTIM_SHARE = 0.5
+"""A queue is a victim when so much of what waits in it goes on to a congested queue."""
+OVERLAP = 0.5
+"""Two queues are congested together when one is for so much of the other's congested time."""
+
+ROOT, VICTIM = "root", "victim"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A congested queue's place in the wait-for graph.
+
+    `waits_for`: share of its packets by next congested queue downstream; `root`: the queue where the walk from here ends (itself
+    for a root); `last_seen`: share of its packets for which no further hop is seen; `circle`: the walk came back to where it was.
+    """
+
+    role: str
+    root: int
+    waits_for: dict[int, float]
+    last_seen: float
+    circle: bool
+
+    @property
+    def waiting_share(self) -> float:
+        """Share of the waiting packets that go on to a congested queue."""
+        return sum(self.waits_for.values())
+
+
+def place_all(view: View, congestions: list[Congestion], crossed: dict[int, list[tuple[int, int]]]) -> dict[int, Place]:
+    """The place of every congested queue, by queue."""
+    by_queue = {congestion.queue: congestion for congestion in congestions}
+    waits: dict[int, dict[int, float]] = {}
+    last_seen: dict[int, float] = {}
+    for congestion in congestions:
+        waits[congestion.queue], last_seen[congestion.queue] = _waits_for(view, congestion, by_queue, crossed)
+    places = {}
+    for queue, waits_for in waits.items():
+        root, circle = _walk(queue, waits, by_queue)
+        places[queue] = Place(ROOT if root == queue else VICTIM, root, waits_for, last_seen[queue], circle)
+    return places
+
+
+def _waits_for(
+    view: View, congestion: Congestion, by_queue: dict[int, Congestion], crossed: dict[int, list[tuple[int, int]]]
+) -> tuple[dict[int, float], float]:
+    """Shares of the waiting packets by the nearest queue downstream that was congested at the same time; share without a next hop."""
+    queue = congestion.queue
+    waiting = waiting_packets(view, queue, crossed.get(queue, []))
+    # On a loop a queue stands on a path more than once: what is downstream of its first place is downstream.
+    position_on = dict(reversed(crossed.get(queue, [])))
+    together: dict[int, bool] = {}
+    packets_to: dict[int, float] = defaultdict(float)
+    ending = 0
+    for path, packets in waiting.items():
+        downstream = view.paths.queues[path][position_on[path] + 1 :]
+        if not downstream:
+            ending += packets
+        for other in downstream:
+            if other == queue or other not in by_queue:
+                continue
+            if other not in together:
+                together[other] = congestion.overlap(by_queue[other]) >= OVERLAP
+            if together[other]:
+                packets_to[other] += packets
+                break
+    total = sum(waiting.values())
+    if total == 0:
+        return {}, 1.0
+    return {other: packets / total for other, packets in packets_to.items()}, ending / total
+
+
+def _walk(queue: int, waits: dict[int, dict[int, float]], by_queue: dict[int, Congestion]) -> tuple[int, bool]:
+    """Follows the heaviest edge while at least half of the packets wait for something; returns (root, whether in a circle).
+
+    In a circle nobody is last; the queue that was congested first is taken for the root.
+    """
+    visited = [queue]
+    while sum(waits[visited[-1]].values()) >= VICTIM_SHARE:
+        following = max(waits[visited[-1]].items(), key=lambda item: item[1])[0]
+        if following in visited:
+            circle = visited[visited.index(following) :]
+            return min(circle, key=lambda member: (by_queue[member].start_ns, member)), True
+        visited.append(following)
+    return visited[-1], False

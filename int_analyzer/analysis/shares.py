@@ -1,0 +1,122 @@
+"""Whose traffic it is: the flows that filled a queue, the flows that waited in it, and how much of its traffic was seen at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from int_analyzer.analysis.congestion import DEPTH, Congestion
+from int_analyzer.analysis.summary import FlowShare
+from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.fold.view import FlowView, View
+from int_analyzer.profile import ABSENT
+
+CULPRIT_SHARE = 0.05
+"""A flow with less of the bytes does not fill a queue."""
+MOST_FLOWS = 20
+
+
+def culprits(view: View, congestion: Congestion) -> list[FlowShare]:
+    """Flows with at least 5 % of the bytes that passed while the queue was filled, largest first; `share` is of those bytes."""
+    rows = np.flatnonzero(view.pairs.queue == congestion.queue)
+    return [entry for entry in _shares(view, rows, view.pairs.bytes) if entry.share >= CULPRIT_SHARE]
+
+
+def victims(view: View, congestion: Congestion, excluded: list[FlowShare]) -> list[FlowShare]:
+    """Flows that waited, the longest wait first, without the `excluded`; `share` is of all the waiting in this queue.
+
+    Waiting is latency above the queue's lowest, summed over packets; where no latency is reported, the depth that they met.
+    """
+    rows = np.flatnonzero(view.pairs.queue == congestion.queue)
+    waiting = view.pairs.latency_excess_sum
+    if not waiting[rows].sum() > 0:
+        waiting = view.pairs.depth_sum
+    names = {entry.flow for entry in excluded}
+    return [entry for entry in _shares(view, rows, waiting) if entry.flow not in names and entry.share > 0]
+
+
+def share_seen(view: View, units: QueueUnits, congestion: Congestion, latency_usable: bool) -> tuple[float, str] | None:
+    """Share of what the port sent while congested that is in the packets seen, and how it was found; None if that is unknown.
+
+    By Little's law a queue of this depth and this wait sends depth ÷ wait. Without a wait, IOAM's depth, measured as a packet joins, still
+    says it at the moment of filling: it cannot rise by more than what came between two packets.
+    """
+    queue, rows = congestion.queue, congestion.rows
+    unit = units.depth_unit[queue]
+    if congestion.measure != DEPTH or unit not in ("bytes", "packets"):
+        return None
+    buckets = view.buckets
+    amounts = buckets.bytes if unit == "bytes" else buckets.packets
+    waited = float(buckets.latency_sum[rows].sum()) * float(units.latency_factor[queue])
+    if latency_usable and units.latency_unit[queue] == "ns" and waited > 0:
+        drained_per_ns = float(buckets.depth_sum[rows].sum()) * float(units.depth_factor[queue]) / waited
+        # Only hot buckets with packets: calm moments within an episode would make the port look idle.
+        seen_per_ns = float(amounts[rows].sum()) / _busy_time(view, rows)
+        if drained_per_ns > 0:
+            return min(1.0, seen_per_ns / drained_per_ns), "depth ÷ wait against what was seen to pass"
+    if view.formats.get("ioam-trace", 0) and unit == "bytes":
+        return _share_of_rise(view, units, congestion)
+    return None
+
+
+def flow_name(flows: FlowView, flow: int) -> str:
+    """ "10.0.1.1:49153 > 10.0.3.3:4791 qp 0x11"; IPv6 addresses in brackets."""
+    sides = []
+    for address, port in ((flows.src[flow], int(flows.src_port[flow])), (flows.dst[flow], int(flows.dst_port[flow]))):
+        bracketed = f"[{address}]" if ":" in address and port != ABSENT else address
+        sides.append(bracketed if port == ABSENT else f"{bracketed}:{port}")
+    queue_pair = int(flows.dest_qp[flow])
+    return " > ".join(sides) + (f" qp {queue_pair:#x}" if queue_pair != ABSENT else "")
+
+
+def _busy_time(view: View, rows: Any) -> float:
+    """ns from the first to the last of these buckets, without the gaps of more than four empty ones."""
+    starts = view.buckets.start_ns[rows]
+    gaps = np.diff(starts)
+    return float(gaps[gaps <= 5 * max(view.buckets.width_ns, float(np.median(gaps)) if len(gaps) else 0)].sum()) + view.buckets.width_ns
+
+
+def _share_of_rise(view: View, units: QueueUnits, congestion: Congestion) -> tuple[float, str] | None:
+    """What was seen to come while the queue filled ÷ what must have come: at least the rise of its depth."""
+    buckets = view.buckets
+    episode = congestion.peak
+    first, last = (int(row) for row in np.searchsorted(buckets.queue, (congestion.queue, congestion.queue + 1)))
+    starts, depths = buckets.start_ns[first:last], buckets.depth_max[first:last]
+    start = int(np.searchsorted(starts, episode.start_ns))
+    full = start + int(np.argmax(depths[start:] >= 0.9 * episode.peak))
+    before = int(depths[start - 1]) if start else 0
+    rise = (int(depths[full]) - before) * float(units.depth_factor[congestion.queue])
+    # The bucket before is not counted: its last packet set the depth that the rise starts from.
+    came = float(buckets.bytes[first + start : first + full + 1].sum())
+    if rise <= 0 or start == 0:
+        return None
+    return min(1.0, came / rise), "rise of the depth against what was seen to come meanwhile"
+
+
+def _shares(view: View, rows: Any, weights: Any) -> list[FlowShare]:
+    values = weights[rows]
+    total = float(values.sum())
+    if total <= 0:
+        return []
+    order = rows[np.argsort(-values, kind="stable")][:MOST_FLOWS]
+    flows, pairs = view.flows, view.pairs
+    return [
+        FlowShare(
+            flow=flow_name(flows, flow),
+            src=flows.src[flow],
+            dst=flows.dst[flow],
+            src_port=_present(flows.src_port[flow]),
+            dst_port=_present(flows.dst_port[flow]),
+            dest_qp=_present(flows.dest_qp[flow]),
+            packets=int(pairs.packets[row]),
+            bytes=int(pairs.bytes[row]),
+            share=float(weights[row]) / total,
+        )
+        for row in order.tolist()
+        for flow in (int(pairs.flow[row]),)
+    ]
+
+
+def _present(value: Any) -> int | None:
+    return None if int(value) == ABSENT else int(value)

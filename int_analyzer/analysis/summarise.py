@@ -1,0 +1,122 @@
+"""View → Summary: the whole analysis, in the order in which it is thought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from int_analyzer.analysis.cause import UNSEEN, find_cause
+from int_analyzer.analysis.confidence import weigh
+from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
+from int_analyzer.analysis.finding import Candidate, make_findings
+from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
+from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
+from int_analyzer.analysis.quality import assess, loss_share
+from int_analyzer.analysis.root import ROOT, place_all
+from int_analyzer.analysis.shares import culprits, share_seen, victims
+from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
+from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile
+
+
+def summarise(
+    view: View, profile: Profile | None = None, capture: Capture | None = None, damages: Sequence[dict[str, object]] = ()
+) -> Summary:
+    """Findings, links, paths, queues and quality of a view. `damages` is what the capture's reader reported as broken."""
+    profile = profile if profile is not None else Profile()
+    units = queue_units(view, profile)
+    quantiles = queue_quantiles(view, units)
+    congestions = find_congestion(view, units, profile.thresholds)
+    return Summary(
+        capture=capture,
+        quality=assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions)], damages),
+        findings=_findings(view, profile, units, congestions),
+        links=build_links(view, profile, quantiles),
+        paths=build_paths(view, profile, units),
+        queues=_queues(view, profile, quantiles),
+    )
+
+
+def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion]) -> list[Finding]:
+    if not congestions:
+        return []
+    crossed = crossings(view)
+    places = place_all(view, congestions, crossed)
+    reach = reach_of_ports(view)
+    busy = frozenset((int(view.queues.node_id[entry.queue]), int(view.queues.port[entry.queue])) for entry in congestions)
+    usable = ~contradicted(view) & (view.queues.latency_count > 0)
+    loss = loss_share(view)
+    candidates = []
+    for congestion in congestions:
+        queue = congestion.queue
+        place = places[queue]
+        is_root = place.role == ROOT
+        seen = share_seen(view, units, congestion, bool(usable[queue])) if is_root else None
+        unseen = seen is not None and seen[0] < UNSEEN
+        # Flows that pass a victim do not fill it, and what is seen of a queue filled by others only waits.
+        filled_by = culprits(view, congestion) if is_root and not unseen else []
+        cause = find_cause(view, profile, congestion, reach, busy, seen[0] if seen is not None else None) if is_root else None
+        candidates.append(
+            Candidate(
+                congestion=congestion,
+                place=place,
+                confidence=weigh(view, units, congestion, place, crossed.get(queue, []), loss),
+                cause=cause,
+                seen=seen,
+                culprits=filled_by,
+                victims=victims(view, congestion, filled_by),
+                latency_usable=bool(usable[queue]),
+            )
+        )
+    return make_findings(view, profile, units, candidates)
+
+
+def _queues(view: View, profile: Profile, quantiles: QueueQuantiles) -> list[QueueSummary]:
+    queues = [
+        QueueSummary(
+            at=port_of(view, profile, row),
+            packets=int(view.queues.packets[row]),
+            bytes=int(view.queues.bytes[row]),
+            latency=quantiles.latency[row],
+            depth=quantiles.depth[row],
+            tail_latency_ratio=tail_latency_ratio(quantiles.latency[row]),
+            first_ns=int(view.queues.first_ns[row]),
+            last_ns=int(view.queues.last_ns[row]),
+        )
+        for row in range(len(view.queues.node_id))
+    ]
+    return sorted(queues, key=lambda queue: -queue.packets)
+
+
+def _notes(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion]) -> list[str]:
+    """Assumptions that need the findings, or single queues: what was left out, and what a profile should say."""
+    notes = []
+    for queue in contradicted(view).nonzero()[0].tolist():
+        share = int(view.queues.latency_contradicted[queue]) / int(view.queues.latency_count[queue])
+        label = port_label(view, profile, queue)
+        notes.append(f"{label}: hop latency contradicts the node's own timestamps in {share:.0%} of its hops: left out")
+    hint = _hint(view, units, congestions)
+    return [*notes, hint] if hint is not None else notes
+
+
+def _hint(view: View, units: QueueUnits, congestions: list[Congestion]) -> str | None:
+    """What one unit of latency seems to be, from the deepest queue of which the depth is known or looks like packets."""
+    judged = [
+        entry
+        for entry in congestions
+        if entry.measure == DEPTH and units.latency_unit[entry.queue] == RAW and view.queues.latency_count[entry.queue] > 0
+    ]
+    if not judged or not contradicted_free(view, judged):
+        return None
+    deepest = max(judged, key=lambda entry: entry.peak.peak)
+    episode, buckets = deepest.peak, view.buckets
+    rows = deepest.rows[(buckets.start_ns[deepest.rows] >= episode.start_ns) & (buckets.start_ns[deepest.rows] < episode.end_ns)]
+    packets = float(buckets.packets[rows].sum())
+    arrivals = packets / (episode.end_ns - episode.start_ns)
+    return latency_hint(float(buckets.depth_sum[rows].sum()) / packets, arrivals, float(buckets.latency_sum[rows].sum()) / packets)
+
+
+def contradicted_free(view: View, congestions: list[Congestion]) -> bool:
+    """No congested queue has a latency that contradicts its timestamps."""
+    mask = contradicted(view)
+    return not any(mask[entry.queue] for entry in congestions)

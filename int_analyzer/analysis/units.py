@@ -1,0 +1,168 @@
+"""Raw device values → ns and bytes where the unit is known; where it is not, from when a raw value is much, said in plain words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile, Thresholds, Units
+
+Array = Any
+"""A one-dimensional numpy array, one element per queue."""
+
+RAW = "raw"
+"""The unit of a value whose unit nobody said."""
+
+DEPTH_FLOOR_BYTES = 9000.0
+"""Below about two full-size RDMA packets nobody waits for long at data-centre speeds."""
+DEPTH_FLOOR_PACKETS = 8.0
+DEPTH_FLOOR_CELLS = 100.0
+"""About 9000 bytes of cells of 80 to 96 bytes."""
+LATENCY_FLOOR_NS = 5000.0
+LATENCY_FLOOR_RAW = 10.0
+
+SHORTEST_FRAME = 40
+"""No queue that holds a packet holds fewer bytes than this: smaller values count packets or cells."""
+COUNTED_LIMIT = 1000
+"""Packet counts stay below this in the switches that report them; larger ones are cells."""
+
+
+@dataclass(frozen=True)
+class QueueUnits:
+    """Per queue: unit shown, factor raw → shown, absolute threshold in raw units, whether it rests on a guess."""
+
+    depth_unit: list[str]
+    depth_factor: Array
+    depth_floor: Array
+    depth_assumed: Array
+    latency_unit: list[str]
+    latency_factor: Array
+    latency_floor: Array
+    assumptions: list[str]
+
+
+@dataclass(frozen=True)
+class _Depth:
+    unit: str
+    factor: float
+    floor: float
+    assumed: bool
+
+
+def queue_units(view: View, profile: Profile) -> QueueUnits:
+    """Units and absolute thresholds of every queue, from the profile, else from what the values look like."""
+    assumptions: list[str] = []
+    node_ids = view.queues.node_id.tolist()
+    unknown = [node for node in sorted(set(node_ids)) if profile.units_of(node).queue_depth == "unknown"]
+    guess = _guess_depth(view, profile, unknown, assumptions)
+    depth = {node: guess if node in unknown else _known_depth(profile.units_of(node), profile.thresholds) for node in set(node_ids)}
+    latency = [_latency(view, row, profile) for row in range(len(node_ids))]
+    _note_latency(view, latency, assumptions)
+    return QueueUnits(
+        depth_unit=[depth[node].unit for node in node_ids],
+        depth_factor=np.array([depth[node].factor for node in node_ids], dtype=np.float64),
+        depth_floor=np.array([depth[node].floor for node in node_ids], dtype=np.float64),
+        depth_assumed=np.array([depth[node].assumed for node in node_ids], dtype=np.bool_),
+        latency_unit=[unit for unit, _, _ in latency],
+        latency_factor=np.array([factor for _, factor, _ in latency], dtype=np.float64),
+        latency_floor=np.array([floor for _, _, floor in latency], dtype=np.float64),
+        assumptions=assumptions,
+    )
+
+
+def latency_hint(depth_mean: float, arrivals_per_ns: float, latency_mean: float) -> str | None:
+    """What Little's law (depth = arrivals × wait) makes one unit of latency, if that is near 1 ns or 1 µs.
+
+    A hint only: it holds when the seen packets are all packets, and when depth counts what `arrivals_per_ns` counts.
+    """
+    if min(depth_mean, arrivals_per_ns, latency_mean) <= 0:
+        return None
+    unit_ns = depth_mean / arrivals_per_ns / latency_mean
+    for name, size in (("ns", 1.0), ("µs", 1000.0)):
+        if size / 1.5 <= unit_ns <= size * 1.5:
+            return f"depth ÷ packet rate makes one unit of hop latency about 1 {name}: if so, set units.hop_latency in the profile"
+    return None
+
+
+def _known_depth(units: Units, thresholds: Thresholds) -> _Depth:
+    size = {"bytes": 1.0, "packets": units.packet_bytes, "cells": units.cell_bytes}[units.queue_depth]
+    given = thresholds.depth_raw if thresholds.depth_bytes is None else None
+    if size is not None:
+        floor = thresholds.depth_bytes if thresholds.depth_bytes is not None else DEPTH_FLOOR_BYTES
+        return _Depth("bytes", size, given if given is not None else floor / size, assumed=False)
+    floor = DEPTH_FLOOR_PACKETS if units.queue_depth == "packets" else DEPTH_FLOOR_CELLS
+    return _Depth(units.queue_depth, 1.0, _chosen(thresholds, floor), assumed=False)
+
+
+def _guess_depth(view: View, profile: Profile, unknown: list[int], assumptions: list[str]) -> _Depth:
+    """Unit and threshold for the nodes of which the profile says nothing; adds to `assumptions` if there was anything to assume."""
+    thresholds = profile.thresholds
+    largest, smallest = _extent(view, unknown)
+    if largest == 0:
+        return _Depth(RAW, 1.0, _chosen(thresholds, DEPTH_FLOOR_PACKETS), assumed=False)
+    if smallest >= SHORTEST_FRAME and _only_ioam(view):
+        given = thresholds.depth_raw if thresholds.depth_bytes is None else None
+        floor = given if given is not None else thresholds.depth_bytes if thresholds.depth_bytes is not None else DEPTH_FLOOR_BYTES
+        assumptions.append(f"queue depth in IOAM traces taken as bytes, as the Linux kernel writes it; threshold {floor:g} bytes")
+        return _Depth("bytes", 1.0, floor, assumed=True)
+    if smallest >= SHORTEST_FRAME:
+        looks, floor = "bytes", thresholds.depth_bytes if thresholds.depth_bytes is not None else DEPTH_FLOOR_BYTES
+    elif largest <= COUNTED_LIMIT:
+        looks, floor = "packets", DEPTH_FLOOR_PACKETS
+    else:
+        looks, floor = "cells", DEPTH_FLOOR_CELLS
+    floor = _chosen(thresholds, floor)
+    which = "" if len(unknown) == len(set(view.queues.node_id.tolist())) else f" at nodes {_listed(unknown, profile)}"
+    assumptions.append(f"queue depth unit unknown{which}; values up to {largest} look like {looks}; threshold {floor:g}")
+    return _Depth(RAW, 1.0, floor, assumed=True)
+
+
+def _chosen(thresholds: Thresholds, floor: float) -> float:
+    return thresholds.depth_raw if thresholds.depth_raw is not None else floor
+
+
+def _extent(view: View, nodes: list[int]) -> tuple[int, int]:
+    """Largest depth at these nodes, and the smallest of the buckets' non-zero largest depths: (0, 0) if there is none.
+
+    The smallest proves that such a value occurs: the largest depth of a bucket is one packet's value. One bucket in a hundred
+    may be smaller, so that a single damaged value does not decide.
+    """
+    of_nodes = np.isin(view.queues.node_id, nodes) & (view.queues.depth_count > 0)
+    peaks = view.buckets.depth_max[of_nodes[view.buckets.queue]] if len(view.buckets.queue) else np.empty(0)
+    peaks = peaks[peaks > 0]
+    if len(peaks) == 0:
+        return 0, 0
+    return int(peaks.max()), int(np.quantile(peaks, 0.01, method="lower"))
+
+
+def _only_ioam(view: View) -> bool:
+    telemetry = [name for name, packets in view.formats.items() if packets and name.startswith(("int-", "report-", "ioam-", "mri"))]
+    return bool(telemetry) and all(name.startswith("ioam-") for name in telemetry)
+
+
+def _latency(view: View, row: int, profile: Profile) -> tuple[str, float, float]:
+    """(unit, factor, floor in raw units) of a queue's hop latency."""
+    queues = view.queues
+    units = profile.units_of(int(queues.node_id[row]))
+    from_times = 2 * int(queues.latency_from_times[row]) > int(queues.latency_count[row])
+    unit = units.time if from_times else units.hop_latency
+    if unit == "unknown":
+        return RAW, 1.0, LATENCY_FLOOR_RAW
+    factor = 1.0 if unit == "ns" else 1000.0
+    floor = profile.thresholds.latency_ns if profile.thresholds.latency_ns is not None else LATENCY_FLOOR_NS
+    return "ns", factor, floor / factor
+
+
+def _note_latency(view: View, latency: list[tuple[str, float, float]], assumptions: list[str]) -> None:
+    raw = sum(1 for row, (unit, _, _) in enumerate(latency) if unit == RAW and view.queues.latency_count[row] > 0)
+    if raw:
+        which = "" if raw == len(latency) else f" of {raw} of {len(latency)} queues"
+        assumptions.append(f"hop latency unit unknown{which}: shown raw")
+
+
+def _listed(nodes: list[int], profile: Profile) -> str:
+    names = [profile.node_name(node) for node in nodes[:5]]
+    return ", ".join(names) + (f" and {len(nodes) - 5} more" if len(nodes) > 5 else "")

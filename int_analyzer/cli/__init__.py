@@ -1,0 +1,88 @@
+"""The command int-analyzer: a verb parses, calls, prints. Heavy imports happen inside the verb, so that --help stays quick.
+
+Exit codes: 0 done, whatever was found · 1 with --fail-on-congestion when something was found, or doctor sees a fault ·
+2 bad input or bad usage, one line on stderr · 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from int_analyzer import __version__
+from int_analyzer.cli import analyze, decode, doctor, formats, graph, profile, warmup
+from int_analyzer.errors import IntAnalyzerError
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"max_content_width": 100},
+    help="""Name the congested switch port from in-band telemetry (INT, IOAM) and RoCEv2 in mirrored traffic.
+
+Every verb takes classic pcap and pcapng, plain, .gz or .zst, and says more with --help.""",
+    epilog="""Examples:
+
+\b
+  int-analyzer analyze mirror.pcap            which port is congested, since when, and whose traffic it is
+  int-analyzer analyze day/ --json            all captures of a folder, one JSON document
+  int-analyzer decode mirror.pcap --table hops --format csv
+  int-analyzer graph mirror.pcap -o paths.svg
+  int-analyzer doctor                         what is installed, what would not work and why""",
+)
+app.command("analyze", short_help="which port is congested, since when, and whose traffic it is", epilog=analyze.EXAMPLES)(analyze.analyze)
+app.command("decode", short_help="the rows: packets, hops, RoCEv2, reports, mirrors", epilog=decode.EXAMPLES)(decode.decode)
+app.command("graph", short_help="the paths as json, dot, graphml or svg", epilog=graph.EXAMPLES)(graph.graph)
+app.command("formats", short_help="telemetry formats, dialects and carriers that are read", epilog=formats.EXAMPLES)(formats.formats)
+app.add_typer(profile.app, name="profile", short_help="check a profile: units, names, ports")
+app.command("doctor", short_help="what is installed, what would not work and why", epilog=doctor.EXAMPLES)(doctor.doctor)
+app.command("warmup", short_help="compile the kernels into the cache", epilog=warmup.EXAMPLES)(warmup.warmup)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"int-analyzer {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        result = app(args=arguments, prog_name="int-analyzer", standalone_mode=False)
+    except IntAnalyzerError as error:
+        return _complain(str(error))
+    except typer.TyperException as error:
+        return _complain(_one_line(error))
+    except typer.Abort:
+        return 130
+    return result if isinstance(result, int) else 0
+
+
+def run() -> None:
+    """Entry point: like main, but ends as Unix tools do when the reader of a pipe has gone (`… | head`)."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(main())
+
+
+def _one_line(error: typer.TyperException) -> str:
+    message = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+    context = getattr(error, "ctx", None)
+    return f"{message} (see {context.command_path} --help)" if context is not None else message
+
+
+def _complain(message: str) -> int:
+    print(f"int-analyzer: {message}", file=sys.stderr)
+    return 2

@@ -1,0 +1,54 @@
+"""The progress bar of a long read: on stderr, and only where somebody looks at it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LONG = 64 * 1024 * 1024
+"""Bytes from which reading takes long enough to be watched."""
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes done and, where known, all bytes."""
+
+
+@contextmanager
+def progress_bar(wanted: bool = True) -> Iterator[Progress | None]:
+    """A progress callback, or None where stderr is not a terminal."""
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    bar: list[Any] = []
+
+    def advance(done: int, total: int | None) -> None:
+        if total is not None and total < LONG:
+            return
+        if not bar:
+            bar.append(_start(total))
+        bar[0].update(bar[0].task_ids[0], completed=done)
+
+    try:
+        yield advance
+    finally:
+        if bar:
+            bar[0].stop()
+
+
+def _start(total: int | None) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    bar = Progress(
+        TextColumn("reading"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    bar.add_task("reading", total=total)
+    bar.start()
+    return bar

@@ -1,0 +1,1 @@
+"""Columns → state: what many batches leave in bounded memory, and how two such states merge."""

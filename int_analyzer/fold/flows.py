@@ -1,0 +1,185 @@
+"""Flows: the row of a directed flow, its counters, and the path that it takes."""
+
+from __future__ import annotations
+
+import ipaddress
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from int_analyzer._jit import inlined
+from int_analyzer.fold.buckets import NEVER
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, FACTOR_5, mixed, product, wide
+from int_analyzer.fold.table import Table, find
+from int_analyzer.fold.view import FlowView
+
+# Words of a row, three cache lines.
+SRC_HI, SRC_LO, DST_HI, DST_LO, PORTS, DEST_QP, PACKETS, BYTES = 0, 1, 2, 3, 4, 5, 6, 7
+FIRST_NS, LAST_NS, TELEMETRY, GUESS, PATH, PATH_NS, CE, CNP = 8, 9, 10, 11, 12, 13, 14, 15
+PATH_CHANGES, PATH_CHANGE_NS, FIRST_PATH, FIRST_PATH_NS = 16, 17, 18, 19
+HASH = 23
+WIDTH, KEY = 24, 6
+_PATH_WORDS = [PATH, PATH_NS, PATH_CHANGES, PATH_CHANGE_NS, FIRST_PATH, FIRST_PATH_NS]
+"""PORTS is IP version · 2^48 + protocol · 2^40 + (source port + 1) · 2^20 + destination port + 1, absent ports being −1. GUESS is
+the path of the last packet, PATH that of the last packet with a whole stack; a path is kept as its row + 1, 0 if there is none."""
+
+TCP, UDP = 6, 17
+
+
+@inlined
+def find_flow(flows: Any, key: Any, packets: Any, packet: int, dest_qp: int) -> int:
+    """Row of the packet's flow, made if it is new; there is room for it."""
+    protocol = wide(packets.protocol[packet])
+    src_port, dst_port = wide(packets.src_port[packet]) + 1, wide(packets.dst_port[packet]) + 1
+    # Ports are 0 where the transport header was not reached (fragments, short captures).
+    if (protocol != UDP and protocol != TCP) or src_port + dst_port == 2:
+        src_port, dst_port = 0, 0
+    key[SRC_HI] = packets.src_hi[packet]
+    key[SRC_LO] = packets.src_lo[packet]
+    key[DST_HI] = packets.dst_hi[packet]
+    key[DST_LO] = packets.dst_lo[packet]
+    key[PORTS] = (wide(packets.ip_version[packet]) << 48) | (protocol << 40) | (src_port << 20) | dst_port
+    key[DEST_QP] = dest_qp
+    hashed = mixed(
+        product(key[SRC_HI], FACTOR_0)
+        ^ product(key[SRC_LO], FACTOR_1)
+        ^ product(key[DST_HI], FACTOR_2)
+        ^ product(key[DST_LO], FACTOR_3)
+        ^ product(key[PORTS], FACTOR_4)
+        ^ product(key[DEST_QP], FACTOR_5)
+    )
+    before = flows.used[0]
+    flow = find(flows, key, KEY, hashed)
+    if flows.used[0] != before:
+        flows.rows[flow, FIRST_NS] = NEVER
+    return flow
+
+
+@inlined
+def count_packet(flows: Any, flow: int, time: int, size: int) -> None:
+    """Add a packet to its flow."""
+    rows = flows.rows
+    rows[flow, PACKETS] += 1
+    rows[flow, BYTES] += size
+    rows[flow, LAST_NS] = max(rows[flow, LAST_NS], time)
+    if time < rows[flow, FIRST_NS] and time > 0:
+        rows[flow, FIRST_NS] = time
+
+
+@inlined
+def follow(flows: Any, flow: int, path: int, time: int, whole: bool) -> None:
+    """Note the path of a packet. Only a whole stack can tell that a flow has moved: a hole or a single node's report cannot."""
+    rows = flows.rows
+    rows[flow, GUESS] = path + 1
+    if not whole:
+        return
+    if rows[flow, PATH] != path + 1:
+        if rows[flow, PATH] == 0:
+            rows[flow, FIRST_PATH] = path + 1
+            rows[flow, FIRST_PATH_NS] = time
+        else:
+            rows[flow, PATH_CHANGES] += 1
+            rows[flow, PATH_CHANGE_NS] = time
+        rows[flow, PATH] = path + 1
+    rows[flow, PATH_NS] = time
+
+
+@lru_cache(maxsize=1 << 16)
+def address(version: int, high: int, low: int) -> str:
+    """An address as text from its two halves (int64)."""
+    high, low = high & (1 << 64) - 1, low & (1 << 64) - 1
+    return str(ipaddress.IPv4Address(low & 0xFFFFFFFF) if version == 4 else ipaddress.IPv6Address(high << 64 | low))
+
+
+def _join_paths(mine: Any, theirs: Any) -> None:
+    """Put into `mine` what two halves of each flow tell of its path; both are int64[n, width], and `theirs` is used up."""
+    both = (mine[:, PATH] > 0) & (theirs[:, PATH] > 0)
+    swapped = np.ix_(both & (theirs[:, FIRST_PATH_NS] < mine[:, FIRST_PATH_NS]), _PATH_WORDS)
+    mine[swapped], theirs[swapped] = theirs[swapped], mine[swapped]
+    moved = both & (mine[:, PATH] != theirs[:, FIRST_PATH])
+    mine[:, PATH_CHANGES] += theirs[:, PATH_CHANGES] + moved
+    mine[moved, PATH_CHANGE_NS] = theirs[moved, FIRST_PATH_NS]
+    again = theirs[:, PATH_CHANGES] > 0
+    mine[again, PATH_CHANGE_NS] = theirs[again, PATH_CHANGE_NS]
+    first = np.ix_(mine[:, PATH] == 0, [FIRST_PATH, FIRST_PATH_NS])
+    mine[first] = theirs[first]
+    last = np.ix_((theirs[:, PATH] > 0) & (theirs[:, PATH_NS] >= mine[:, PATH_NS]), [PATH, PATH_NS])
+    mine[last] = theirs[last]
+
+
+class Flows:
+    """The flows seen last, at most `maximum`; those forgotten are counted."""
+
+    def __init__(self, maximum: int) -> None:
+        self.table = Table(WIDTH, KEY, maximum)
+        self.evicted = 0
+
+    def evict(self, keep: int, wanted: Any) -> Any:
+        """Forget all but `keep` flows: those that are `wanted` (bool[n]) stay before others, those seen last before those seen early.
+
+        Returns the new row of each (int64[n]), −1 for the forgotten.
+        """
+        rows = self.table.data
+        order = np.lexsort((rows[:, LAST_NS], wanted))
+        kept = np.sort(order[max(len(rows) - keep, 0) :])
+        moved = np.full(len(rows), -1, dtype=np.int64)
+        moved[kept] = np.arange(len(kept))
+        self.evicted += len(rows) - len(kept)
+        self.table.replace(rows[kept])
+        return moved
+
+    def merge(self, other: Flows, paths: Any) -> Any:
+        """Absorb other flows, seen later than these, whose path rows are `paths` here: the row that each has here (int64[n]).
+
+        The table may then hold more than its maximum: the caller evicts.
+        """
+        theirs = other.table.data.copy()
+        moved = np.concatenate([[0], paths + 1])
+        for word in (GUESS, PATH, FIRST_PATH):
+            theirs[:, word] = moved[theirs[:, word]]
+        maximum, self.table.maximum = self.table.maximum, len(self.table) + len(theirs)
+        rows, new = self.table.match(theirs)
+        self.table.maximum = maximum
+        self.evicted += other.evicted
+        theirs, target = theirs[~new], rows[~new]
+        mine = self.table.data[target]
+        mine[:, [PACKETS, BYTES, TELEMETRY, CE, CNP]] += theirs[:, [PACKETS, BYTES, TELEMETRY, CE, CNP]]
+        _join_paths(mine, theirs)
+        mine[:, GUESS] = np.where(theirs[:, GUESS] > 0, theirs[:, GUESS], mine[:, GUESS])
+        mine[:, FIRST_NS] = np.minimum(mine[:, FIRST_NS], theirs[:, FIRST_NS])
+        mine[:, LAST_NS] = np.maximum(mine[:, LAST_NS], theirs[:, LAST_NS])
+        self.table.data[target] = mine
+        return rows
+
+    def copy(self) -> Flows:
+        """An independent copy."""
+        other = Flows(self.table.maximum)
+        other.table = self.table.copy()
+        other.evicted = self.evicted
+        return other
+
+    def view(self) -> FlowView:
+        """Names and counters of every flow."""
+        rows = self.table.data
+        version, protocol = rows[:, PORTS] >> 48, (rows[:, PORTS] >> 40) & 0xFF
+        path = np.where(rows[:, PATH] > 0, rows[:, PATH], rows[:, GUESS]) - 1
+        return FlowView(
+            src=[address(*key) for key in zip(version.tolist(), rows[:, SRC_HI].tolist(), rows[:, SRC_LO].tolist(), strict=True)],
+            dst=[address(*key) for key in zip(version.tolist(), rows[:, DST_HI].tolist(), rows[:, DST_LO].tolist(), strict=True)],
+            protocol=protocol,
+            src_port=((rows[:, PORTS] >> 20) & 0xFFFFF) - 1,
+            dst_port=(rows[:, PORTS] & 0xFFFFF) - 1,
+            dest_qp=rows[:, DEST_QP].copy(),
+            packets=rows[:, PACKETS].copy(),
+            bytes=rows[:, BYTES].copy(),
+            ce_packets=rows[:, CE].copy(),
+            cnp_packets=rows[:, CNP].copy(),
+            telemetry_packets=rows[:, TELEMETRY].copy(),
+            path=path,
+            path_changes=rows[:, PATH_CHANGES].copy(),
+            path_change_ns=rows[:, PATH_CHANGE_NS].copy(),
+            first_ns=np.where(rows[:, FIRST_NS] == NEVER, 0, rows[:, FIRST_NS]),
+            last_ns=rows[:, LAST_NS].copy(),
+            evicted=self.evicted,
+        )

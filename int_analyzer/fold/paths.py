@@ -1,0 +1,186 @@
+"""Paths: exact ids for the sequences of (node, ingress port, egress port, queue) that packets report.
+
+A path keeps, for each hop, the row of its queue. So a packet whose flow took the same path before finds all its queues by
+comparison, with no lookup by hash; only a packet on another path hashes its hops.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from int_analyzer._jit import inlined
+from int_analyzer.fold.buckets import NEVER
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, mixed, product
+from int_analyzer.fold.queues import NODE, PORT, find_queue, hop_key
+from int_analyzer.fold.table import Table
+from int_analyzer.fold.view import PathView
+
+# Words of a row. The key is not in the row but in the hops that it points to.
+OFFSET, LENGTH, PACKETS, BYTES, HOLES, FIRST_NS, LAST_NS, HASH = 0, 1, 2, 3, 4, 5, 6, 7
+WIDTH = 8
+
+QUEUE_SHIFT, INGRESS_MASK = 34, (1 << 34) - 1
+"""A word of `hops`: queue row · 2^34 + ingress port + 1 (0 if absent)."""
+
+_UPPER = -1 << 32
+
+# Module-level: a kernel's argument.
+PathArrays = namedtuple("PathArrays", ["table", "hops", "used"])
+"""table TableArrays; hops int64[capacity]: hops of all paths; used int64[1]: hops in use."""
+
+
+@inlined
+def _same(paths: Any, queues: Any, hops: Any, path: int, first: int, count: int) -> bool:
+    """Whether the hops from row `first` on are those of a path."""
+    if paths.table.rows[path, LENGTH] != count:
+        return False
+    offset = paths.table.rows[path, OFFSET]
+    for i in range(count):
+        node, port, ingress = hop_key(hops, first + i)
+        word = paths.hops[offset + i]
+        queue = word >> QUEUE_SHIFT
+        if queues.rows[queue, NODE] != node or queues.rows[queue, PORT] != port or (word & INGRESS_MASK) != ingress:
+            return False
+    return True
+
+
+@inlined
+def find_path(paths: Any, queues: Any, key: Any, hops: Any, guess: int, first: int, count: int) -> int:
+    """Path of the hops from row `first` on, made if it is new; `guess` (or −1) is tried first.
+
+    −1 if there is no room for it or for one of its queues: its hops (queue −1 if there is no room) then stand behind those in use,
+    until the next packet. There is room for that.
+    """
+    if guess >= 0 and _same(paths, queues, hops, guess, first, count):
+        return guess
+    hashed = count
+    for i in range(count):
+        node, port, ingress = hop_key(hops, first + i)
+        hashed = product(hashed ^ product(node, FACTOR_0) ^ product(port, FACTOR_1) ^ product(ingress, FACTOR_2), FACTOR_3)
+        hashed ^= hashed >> 29
+    hashed = mixed(hashed)
+    index = paths.table.index
+    mask = index.shape[0] - 1
+    at = hashed & mask
+    while index[at] != 0:
+        slot = index[at]
+        if (slot ^ hashed) >> 32 == 0:
+            path = (slot & 0xFFFFFFFF) - 1
+            if _same(paths, queues, hops, path, first, count):
+                return path
+        at = (at + 1) & mask
+    offset = paths.used[0]
+    path = paths.table.used[0]
+    if path == paths.table.rows.shape[0]:
+        path = -1
+    for i in range(count):
+        node, port, ingress = hop_key(hops, first + i)
+        queue = find_queue(queues, key, node, port)
+        if queue < 0:
+            path = -1
+        paths.hops[offset + i] = (queue << QUEUE_SHIFT) | ingress
+    if path < 0:
+        return -1
+    rows = paths.table.rows
+    rows[path, OFFSET] = offset
+    rows[path, LENGTH] = count
+    rows[path, FIRST_NS] = NEVER
+    rows[path, HASH] = hashed
+    index[at] = (hashed & _UPPER) | (path + 1)
+    paths.table.used[0] = path + 1
+    paths.used[0] = offset + count
+    return path
+
+
+@inlined
+def count_packet(paths: Any, path: int, time: int, size: int, hole: int) -> None:
+    """Add a packet to its path; `hole` is 1 if a node on it left no hop."""
+    rows = paths.table.rows
+    rows[path, PACKETS] += 1
+    rows[path, BYTES] += size
+    rows[path, HOLES] += hole
+    rows[path, LAST_NS] = max(rows[path, LAST_NS], time)
+    if time < rows[path, FIRST_NS] and time > 0:
+        rows[path, FIRST_NS] = time
+
+
+class Paths:
+    """All paths, and the hops that they consist of."""
+
+    def __init__(self, maximum: int) -> None:
+        self.table = Table(WIDTH, 0, maximum)
+        self.hops = np.zeros(512, dtype=np.int64)
+        self.used = np.zeros(1, dtype=np.int64)
+
+    def arrays(self, fast: bool) -> PathArrays:
+        """What a kernel takes."""
+        return PathArrays(self.table.arrays(fast), self.hops, self.used)
+
+    def reserve(self, hops: int) -> None:
+        """Make room for one more path, of so many hops."""
+        self.table.reserve(1)
+        used = int(self.used[0])
+        if used + hops > self.hops.shape[0]:
+            grown = np.zeros(max(used + hops, 2 * self.hops.shape[0]), dtype=np.int64)
+            grown[:used] = self.hops[:used]
+            self.hops = grown
+
+    def sequences(self) -> list[Any]:
+        """The hops of each path: int64[length], as they stand in `hops`."""
+        return [self.hops[offset : offset + length] for offset, length in self.table.data[:, [OFFSET, LENGTH]].tolist()]
+
+    def merge(self, other: Paths, queues: Any) -> Any:
+        """Absorb other paths, whose queue rows are `queues` here: the row that each has here (int64[n]), −1 where there was no room."""
+        known = {hops.tobytes(): row for row, hops in enumerate(self.sequences())}
+        rows = np.full(len(other.table), -1, dtype=np.int64)
+        fresh: list[Any] = []
+        end = int(self.used[0])
+        hops = [self.hops[:end]]
+        for row, theirs in enumerate(other.sequences()):
+            queue = queues[theirs >> QUEUE_SHIFT]
+            moved = (queue << QUEUE_SHIFT) | (theirs & INGRESS_MASK)
+            path = known.get(moved.tobytes(), -1)
+            if path < 0 and len(self.table) + len(fresh) < self.table.maximum and not np.any(queue < 0):
+                path = len(self.table) + len(fresh)
+                new = other.table.data[row].copy()
+                new[[OFFSET, PACKETS, BYTES, HOLES, LAST_NS]] = end, 0, 0, 0, 0
+                new[FIRST_NS] = NEVER
+                fresh.append(new)
+                hops.append(moved)
+                end += len(moved)
+            rows[row] = path
+        if fresh:
+            self.table.replace(np.concatenate([self.table.data, np.array(fresh)]))
+            self.hops = np.concatenate(hops)
+            self.used[0] = end
+        target, theirs = rows[rows >= 0], other.table.data[rows >= 0]
+        mine = self.table.data[target]
+        mine[:, [PACKETS, BYTES, HOLES]] += theirs[:, [PACKETS, BYTES, HOLES]]
+        mine[:, FIRST_NS] = np.minimum(mine[:, FIRST_NS], theirs[:, FIRST_NS])
+        mine[:, LAST_NS] = np.maximum(mine[:, LAST_NS], theirs[:, LAST_NS])
+        self.table.data[target] = mine
+        return rows
+
+    def copy(self) -> Paths:
+        """An independent copy."""
+        other = Paths(self.table.maximum)
+        other.table = self.table.copy()
+        other.hops = self.hops.copy()
+        other.used = self.used.copy()
+        return other
+
+    def view(self) -> PathView:
+        """Counters and hops of every path."""
+        rows, sequences = self.table.data, self.sequences()
+        return PathView(
+            queues=[tuple((hops >> QUEUE_SHIFT).tolist()) for hops in sequences],
+            ingress_ports=[tuple(((hops & INGRESS_MASK) - 1).tolist()) for hops in sequences],
+            packets=rows[:, PACKETS].copy(),
+            bytes=rows[:, BYTES].copy(),
+            holes=rows[:, HOLES].copy(),
+            first_ns=np.where(rows[:, FIRST_NS] == NEVER, 0, rows[:, FIRST_NS]),
+            last_ns=rows[:, LAST_NS].copy(),
+        )

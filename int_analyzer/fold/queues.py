@@ -1,0 +1,319 @@
+"""Queues: the row of a (node, egress port, queue), and what a hop adds to it.
+
+Counters of the current time bucket stand in the queue's own row; a queue's totals are the sums over its buckets, which lose nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from int_analyzer._jit import inlined
+from int_analyzer.fold import buckets as bucket_log
+from int_analyzer.fold.buckets import NEVER, Buckets, append
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, mixed, product, wide
+from int_analyzer.fold.histogram import Histograms, count_value
+from int_analyzer.fold.table import Table, find
+from int_analyzer.fold.view import BucketView, QueueView
+from int_analyzer.schema import (
+    HAS_DEPTH,
+    HAS_EGRESS_PORT,
+    HAS_EGRESS_TIME,
+    HAS_INGRESS_PORT,
+    HAS_INGRESS_TIME,
+    HAS_LATENCY,
+    HAS_NODE,
+    HAS_QUEUE,
+    HAS_UTILISATION,
+    HOP_TRUNCATED_PATH,
+)
+
+# Words of a row, three cache lines. BUCKET … DEPTH_MAX_NS are those of buckets.py, in the same order.
+NODE, PORT, BUCKET, PACKETS, BYTES, LATENCY_COUNT, LATENCY_SUM, LATENCY_MAX = 0, 1, 2, 3, 4, 5, 6, 7
+DEPTH_COUNT, DEPTH_SUM, DEPTH_MAX, DEPTH_MAX_NS, LATENCY_LOW, DEPTH_LOW, DEPTH_AVERAGE, LAST_NS = 8, 9, 10, 11, 12, 13, 14, 15
+FIRST_NS, UTILISATION_MAX, FROM_TIMES, CONTRADICTED, ALL_ZERO, TRUNCATED = 16, 17, 18, 19, 20, 21
+HASH = 23
+WIDTH, KEY = 24, 2
+"""PORT is (egress port + 1) · 512 + queue id + 1, absent ones being −1. DEPTH_AVERAGE is a moving mean of 1024 packets × 1024."""
+
+NO_BUCKET = -(1 << 62)
+IMPLAUSIBLE = 1 << 40
+"""A difference of a hop's times from here on (18 minutes in ns) is a broken clock, not a latency."""
+
+_TIMES = HAS_INGRESS_TIME | HAS_EGRESS_TIME
+_MEASURES = HAS_LATENCY | HAS_DEPTH | _TIMES
+
+
+@inlined
+def hop_key(hops: Any, hop: int) -> tuple[int, int, int]:
+    """Node, PORT word and ingress port + 1 of a hop."""
+    present = wide(hops.present[hop])
+    node, ingress, egress, queue = -1, 0, 0, 0
+    if present & HAS_NODE != 0:
+        node = wide(hops.node_id[hop])
+    if present & HAS_INGRESS_PORT != 0:
+        ingress = wide(hops.ingress_port[hop]) + 1
+    if present & HAS_EGRESS_PORT != 0:
+        egress = wide(hops.egress_port[hop]) + 1
+    if present & HAS_QUEUE != 0:
+        queue = wide(hops.queue_id[hop]) + 1
+    return node, (egress << 9) | queue, ingress
+
+
+@inlined
+def find_queue(queues: Any, key: Any, node: int, port: int) -> int:
+    """Row of a queue, made if it is new; −1 if there is no room."""
+    key[0] = node
+    key[1] = port
+    before = queues.used[0]
+    row = find(queues, key, KEY, mixed(product(node, FACTOR_0) ^ product(port, FACTOR_1)))
+    if queues.used[0] != before:
+        queues.rows[row, BUCKET] = NO_BUCKET
+        queues.rows[row, LATENCY_MAX] = -1
+        queues.rows[row, DEPTH_MAX] = -1
+        queues.rows[row, UTILISATION_MAX] = -1
+        queues.rows[row, LATENCY_LOW] = NEVER
+        queues.rows[row, DEPTH_LOW] = NEVER
+        queues.rows[row, FIRST_NS] = NEVER
+    return row
+
+
+@inlined
+def _close(a: int, b: int) -> bool:
+    """Whether two latencies agree within 10 % and 2 units."""
+    return 10 * abs(a - b) <= max(a, b) + 20
+
+
+@inlined
+def time_difference(hops: Any, hop: int) -> int:
+    """Egress − ingress time, modulo 2^32 if both are 32-bit values; −1 if it is negative or implausible."""
+    begin = wide(hops.ingress_time_raw[hop])
+    end = wide(hops.egress_time_raw[hop])
+    if (begin | end) >> 32 == 0:
+        return (end - begin) & 0xFFFFFFFF
+    # 64-bit times with the top bit set compare wrongly only with those without: across that wrap there is no latency.
+    if end < begin or (begin < 0 and end >= 0) or end - begin >= IMPLAUSIBLE:
+        return -1
+    return end - begin
+
+
+@inlined
+def begin_bucket(queues: Any, buckets: Any, queue: int, bucket: int) -> None:
+    """Put the current bucket of a queue into the log and begin another."""
+    rows = queues.rows
+    if rows[queue, PACKETS] != 0:
+        append(buckets, queue, rows, BUCKET)
+    rows[queue, BUCKET] = bucket
+    for word in range(PACKETS, DEPTH_MAX_NS + 1):
+        rows[queue, word] = 0
+    rows[queue, LATENCY_MAX] = -1
+    rows[queue, DEPTH_MAX] = -1
+
+
+@inlined
+def count_hop(
+    queues: Any, latencies: Any, depths: Any, buckets: Any, hops: Any, hop: int, queue: int, bucket: int, time: int, size: int
+) -> tuple[int, int, bool]:
+    """Add a hop to its queue: its latency and depth (−1 if it has none), and whether the queue is well above its low-water mark.
+
+    Elevated is a latency above 4 × the lowest latency of the queue + 4, or a depth above 4 × its lowest depth + 4 and above its
+    moving mean: raw units, so that a queue is compared with nothing but itself. The mean keeps out the noise of a calm queue whose
+    lowest depth is 0.
+    """
+    rows = queues.rows
+    present = wide(hops.present[hop])
+    if rows[queue, BUCKET] != bucket:
+        begin_bucket(queues, buckets, queue, bucket)
+    rows[queue, PACKETS] += 1
+    rows[queue, BYTES] += size
+    rows[queue, LAST_NS] = max(rows[queue, LAST_NS], time)
+    if time < rows[queue, FIRST_NS] and time > 0:
+        rows[queue, FIRST_NS] = time
+
+    latency = -1
+    if present & HAS_LATENCY != 0:
+        latency = wide(hops.hop_latency_raw[hop])
+    if present & _TIMES == _TIMES:
+        difference = time_difference(hops, hop)
+        if difference >= 0:
+            if latency < 0:
+                latency = difference
+                rows[queue, FROM_TIMES] += 1
+            elif not (_close(latency, difference) or _close(latency, difference // 1000) or _close(latency // 1000, difference)):
+                rows[queue, CONTRADICTED] += 1
+    elevated = False
+    if latency >= 0:
+        rows[queue, LATENCY_COUNT] += 1
+        rows[queue, LATENCY_SUM] += latency
+        rows[queue, LATENCY_MAX] = max(rows[queue, LATENCY_MAX], latency)
+        low = min(rows[queue, LATENCY_LOW], latency)
+        rows[queue, LATENCY_LOW] = low
+        elevated = latency > 4 * low + 4
+        count_value(latencies, queue, latency)
+
+    depth = -1
+    if present & HAS_DEPTH != 0:
+        depth = wide(hops.queue_depth_raw[hop])
+        rows[queue, DEPTH_COUNT] += 1
+        rows[queue, DEPTH_SUM] += depth
+        if depth >= rows[queue, DEPTH_MAX] and (depth > rows[queue, DEPTH_MAX] or time < rows[queue, DEPTH_MAX_NS]):
+            rows[queue, DEPTH_MAX] = depth
+            rows[queue, DEPTH_MAX_NS] = time
+        low = min(rows[queue, DEPTH_LOW], depth)
+        rows[queue, DEPTH_LOW] = low
+        mean = rows[queue, DEPTH_AVERAGE] >> 10
+        rows[queue, DEPTH_AVERAGE] += depth - mean
+        elevated = elevated or (depth > 4 * low + 4 and depth > mean)
+        count_value(depths, queue, depth)
+
+    if present & HAS_UTILISATION != 0:
+        rows[queue, UTILISATION_MAX] = max(rows[queue, UTILISATION_MAX], wide(hops.tx_utilisation_raw[hop]))
+    if latency <= 0 and depth <= 0 and _all_zero(hops, hop, present):
+        rows[queue, ALL_ZERO] += 1
+    if present & HOP_TRUNCATED_PATH != 0:
+        rows[queue, TRUNCATED] += 1
+    return latency, depth, elevated
+
+
+@inlined
+def _all_zero(hops: Any, hop: int, present: int) -> bool:
+    """Whether a hop reports latency, depth or times, and nothing of it but zero."""
+    if present & _MEASURES == 0:
+        return False
+    return not (
+        (present & HAS_LATENCY != 0 and wide(hops.hop_latency_raw[hop]) != 0)
+        or (present & HAS_DEPTH != 0 and wide(hops.queue_depth_raw[hop]) != 0)
+        or (present & HAS_INGRESS_TIME != 0 and wide(hops.ingress_time_raw[hop]) != 0)
+        or (present & HAS_EGRESS_TIME != 0 and wide(hops.egress_time_raw[hop]) != 0)
+    )
+
+
+class Queues:
+    """All queues with their histograms and time buckets."""
+
+    def __init__(self, maximum: int, bucket_ns: int, bucket_rows: int) -> None:
+        self.table = Table(WIDTH, KEY, maximum)
+        self.latencies = Histograms(self.table.rows.shape[0])
+        self.depths = Histograms(self.table.rows.shape[0])
+        self.buckets = Buckets(bucket_ns, bucket_rows)
+
+    def reserve(self, hops: int) -> None:
+        """Make room for a packet of so many hops, each of a new queue (as far as the maximum allows)."""
+        self.table.reserve(hops)
+        self.latencies.reserve_rows(self.table.rows.shape[0])
+        self.depths.reserve_rows(self.table.rows.shape[0])
+        self.latencies.reserve_blocks(hops)
+        self.depths.reserve_blocks(hops)
+        self._widen(self.buckets.reserve(hops, len(self.table)))
+
+    def _widen(self, doublings: int) -> None:
+        self.table.data[:, BUCKET] >>= doublings
+
+    def settle(self) -> None:
+        """Put every queue's current bucket into the log, which is then ordered and compact."""
+        rows = self.table.data
+        running = np.nonzero(rows[:, PACKETS])[0]
+        current = np.empty((len(running), bucket_log.WIDTH), dtype=np.int64)
+        current[:, bucket_log.QUEUE] = running
+        current[:, bucket_log.BUCKET :] = rows[running, BUCKET : DEPTH_MAX_NS + 1]
+        rows[:, BUCKET] = NO_BUCKET
+        rows[:, PACKETS : DEPTH_MAX_NS + 1] = 0
+        rows[:, LATENCY_MAX] = -1
+        rows[:, DEPTH_MAX] = -1
+        self.buckets.add(current)
+        self.buckets.fit(0, len(rows))
+
+    def coarsen(self, width_ns: int) -> None:
+        """Widen the buckets to `width_ns`, which is theirs times a power of two."""
+        self.settle()
+        while int(self.buckets.width[0]) < width_ns:
+            self.buckets.coarsen(1)
+
+    def merge(self, other: Queues) -> Any:
+        """Absorb other queues, theirs later than these: the row that each of theirs has here (int64[n]), −1 where there was no room."""
+        other.settle()
+        log = other.buckets.copy()
+        self.coarsen(int(log.width[0]))
+        while log.width[0] < self.buckets.width[0]:
+            log.coarsen(1)
+        theirs = other.table.data
+        rows, new = self.table.match(theirs)
+        theirs, target = theirs[(rows >= 0) & ~new], rows[(rows >= 0) & ~new]
+        mine = self.table.data[target]
+        mine[:, [FROM_TIMES, CONTRADICTED, ALL_ZERO, TRUNCATED]] += theirs[:, [FROM_TIMES, CONTRADICTED, ALL_ZERO, TRUNCATED]]
+        for word in (LAST_NS, UTILISATION_MAX):
+            mine[:, word] = np.maximum(mine[:, word], theirs[:, word])
+        for word in (FIRST_NS, LATENCY_LOW, DEPTH_LOW):
+            mine[:, word] = np.minimum(mine[:, word], theirs[:, word])
+        mine[:, DEPTH_AVERAGE] = theirs[:, DEPTH_AVERAGE]
+        self.table.data[target] = mine
+        self.latencies.reserve_rows(self.table.rows.shape[0])
+        self.depths.reserve_rows(self.table.rows.shape[0])
+        self.latencies.merge(other.latencies, rows)
+        self.depths.merge(other.depths, rows)
+        log.data[:, bucket_log.QUEUE] = rows[log.data[:, bucket_log.QUEUE]]
+        self.buckets.add(log.data[log.data[:, bucket_log.QUEUE] >= 0])
+        self.buckets.fit(0, len(self.table))
+        return rows
+
+    def copy(self) -> Queues:
+        """An independent copy."""
+        other = Queues(self.table.maximum, int(self.buckets.width[0]), self.buckets.rows)
+        other.table = self.table.copy()
+        other.latencies = self.latencies.copy(len(self.table))
+        other.depths = self.depths.copy(len(self.table))
+        other.reserve(0)
+        other.buckets = self.buckets.copy()
+        return other
+
+    def view(self) -> tuple[QueueView, BucketView]:
+        """Totals and time buckets of every queue; −1 where a maximum has nothing to be taken of."""
+        self.settle()
+        rows, log = self.table.data, self.buckets.data
+        total = np.zeros((len(rows), bucket_log.WIDTH), dtype=np.int64)
+        total[:, [bucket_log.LATENCY_MAX, bucket_log.DEPTH_MAX]] = -1
+        if len(log):
+            starts = np.nonzero(np.diff(log[:, bucket_log.QUEUE], prepend=-1))[0]
+            seen = log[starts, bucket_log.QUEUE]
+            total[seen] = np.add.reduceat(log, starts)
+            for word in (bucket_log.LATENCY_MAX, bucket_log.DEPTH_MAX):
+                total[seen, word] = np.maximum.reduceat(log[:, word], starts)
+        queues = QueueView(
+            node_id=rows[:, NODE].copy(),
+            port=(rows[:, PORT] >> 9) - 1,
+            queue_id=(rows[:, PORT] & 511) - 1,
+            packets=total[:, bucket_log.PACKETS],
+            bytes=total[:, bucket_log.BYTES],
+            latency_count=total[:, bucket_log.LATENCY_COUNT],
+            latency_from_times=rows[:, FROM_TIMES].copy(),
+            latency_sum=total[:, bucket_log.LATENCY_SUM].astype(np.float64),
+            latency_max=total[:, bucket_log.LATENCY_MAX],
+            latency_contradicted=rows[:, CONTRADICTED].copy(),
+            depth_count=total[:, bucket_log.DEPTH_COUNT],
+            depth_sum=total[:, bucket_log.DEPTH_SUM].astype(np.float64),
+            depth_max=total[:, bucket_log.DEPTH_MAX],
+            utilisation_max=rows[:, UTILISATION_MAX].copy(),
+            all_zero=rows[:, ALL_ZERO].copy(),
+            truncated=rows[:, TRUNCATED].copy(),
+            first_ns=np.where(rows[:, FIRST_NS] == NEVER, 0, rows[:, FIRST_NS]),
+            last_ns=rows[:, LAST_NS].copy(),
+            latency_histograms=self.latencies.copy(len(rows)),
+            depth_histograms=self.depths.copy(len(rows)),
+        )
+        width = int(self.buckets.width[0])
+        buckets = BucketView(
+            width_ns=width,
+            queue=log[:, bucket_log.QUEUE].astype(np.int32),
+            start_ns=log[:, bucket_log.BUCKET] * width,
+            packets=log[:, bucket_log.PACKETS].copy(),
+            bytes=log[:, bucket_log.BYTES].copy(),
+            latency_count=log[:, bucket_log.LATENCY_COUNT].copy(),
+            latency_sum=log[:, bucket_log.LATENCY_SUM].copy(),
+            latency_max=log[:, bucket_log.LATENCY_MAX].copy(),
+            depth_count=log[:, bucket_log.DEPTH_COUNT].copy(),
+            depth_sum=log[:, bucket_log.DEPTH_SUM].copy(),
+            depth_max=log[:, bucket_log.DEPTH_MAX].copy(),
+            depth_max_ns=log[:, bucket_log.DEPTH_MAX_NS].copy(),
+        )
+        return queues, buckets

@@ -1,0 +1,266 @@
+"""Sequence numbers of reports and mirrors: what was lost on the way to us, by serial arithmetic; and the drops that reports tell of.
+
+After RFC 3550, A.1 and A.3: numbers are counted from the lowest to the highest seen, and lost is what of these did not come. So late
+arrivals are no loss, and two states of one stream merge by the union of their ranges. 64 numbers back are remembered to tell a
+late arrival from a duplicate. A number far off is believed (the sender restarted) when the next one confirms it.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from int_analyzer._jit import inlined, kernel
+from int_analyzer.fold.flows import address
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, mixed, product, wide
+from int_analyzer.fold.quality import STREAMS_IGNORED
+from int_analyzer.fold.table import Table, find
+from int_analyzer.fold.view import SequenceView
+from int_analyzer.schema import FORMAT_BY_ID, FORMAT_REPORT_2, HAS_REPORT_DROP
+
+# Words of a row. A stream is (kind, node id, hw id) for reports, (kind 0, source address upper and lower half, session) for mirrors.
+KIND, FIRST_KEY, SECOND_KEY, THIRD_KEY = 0, 1, 2, 3
+RECEIVED, UNIQUE, DUPLICATED, REORDERED, LOST, LOW, HIGH, EXTENT, SEEN, EXPECTED = 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+FIRST_NS, LAST_NS, HASH = 14, 15, 16
+WIDTH, KEY = 17, 4
+"""LOST is of the runs before the last restart. Of the current run: UNIQUE numbers seen, LOW and HIGH as on the wire, EXTENT from LOW
+to HIGH without wrapping; bit i of SEEN says that HIGH − 1 − i was seen. EXPECTED − 1 is what confirms a restart, 0 if none."""
+
+MIRROR = 0
+WINDOW = 64
+SEEN_MASK = (1 << 63) - 1
+
+DROP_NODE, DROP_REASON, DROPS = 0, 1, 2
+DROP_WIDTH, DROP_KEY = 4, 2
+
+MAXIMUM_STREAMS = 1 << 14
+
+# Module-level: a kernel's argument.
+SequenceArrays = namedtuple("SequenceArrays", ["streams", "drops", "key"])
+"""streams, drops: TableArrays; key int64[8]: scratch."""
+
+
+@inlined
+def width_of(kind: int) -> int:
+    """Bits of a stream's sequence numbers."""
+    return 22 if kind == FORMAT_REPORT_2 else 32
+
+
+@inlined
+def _count_number(rows: Any, row: int, number: int, bits: int) -> None:
+    """Count a sequence number in a stream that has one already."""
+    span = 1 << bits
+    ahead = (number - rows[row, HIGH]) & (span - 1)
+    if ahead >= span >> 1:
+        ahead -= span
+    if ahead == 0:
+        rows[row, DUPLICATED] += 1
+    elif 0 < ahead <= span >> 4:
+        if ahead < WINDOW:
+            rows[row, SEEN] = ((rows[row, SEEN] << ahead) | (1 << (ahead - 1))) & SEEN_MASK
+        else:
+            rows[row, SEEN] = 0
+        rows[row, HIGH] = number
+        rows[row, EXTENT] += ahead
+        rows[row, UNIQUE] += 1
+        rows[row, EXPECTED] = 0
+    elif -WINDOW < ahead < 0:
+        bit = 1 << (-ahead - 1)
+        if rows[row, SEEN] & bit != 0:
+            rows[row, DUPLICATED] += 1
+        else:
+            rows[row, SEEN] |= bit
+            rows[row, UNIQUE] += 1
+            rows[row, REORDERED] += 1
+            if -ahead > rows[row, EXTENT]:
+                rows[row, LOW] = number
+                rows[row, EXTENT] = -ahead
+    elif rows[row, EXPECTED] != 0 and (number - (rows[row, EXPECTED] - 1)) & (span - 1) < WINDOW:
+        begin = rows[row, EXPECTED] - 1
+        rows[row, LOST] += rows[row, EXTENT] + 1 - rows[row, UNIQUE]
+        # The number before the expected one was the first of this run.
+        extent = ((number - begin) & (span - 1)) + 1
+        rows[row, LOW] = (begin - 1) & (span - 1)
+        rows[row, HIGH] = number
+        rows[row, EXTENT] = extent
+        rows[row, UNIQUE] = 2
+        rows[row, SEEN] = (1 << (extent - 1)) & SEEN_MASK
+        rows[row, EXPECTED] = 0
+    else:
+        rows[row, EXPECTED] = ((number + 1) & (span - 1)) + 1
+
+
+@inlined
+def _count_in_stream(state: Any, number: int, bits: int, time: int) -> bool:
+    """Count a sequence number in the stream whose key is in `key`; false if there is no room for the stream."""
+    key = state.key
+    hashed = mixed(
+        product(key[KIND], FACTOR_0)
+        ^ product(key[FIRST_KEY], FACTOR_1)
+        ^ product(key[SECOND_KEY], FACTOR_2)
+        ^ product(key[THIRD_KEY], FACTOR_3)
+    )
+    row = find(state.streams, key, KEY, hashed)
+    if row < 0:
+        return False
+    rows = state.streams.rows
+    rows[row, RECEIVED] += 1
+    if rows[row, RECEIVED] == 1:
+        rows[row, LOW] = number
+        rows[row, HIGH] = number
+        rows[row, UNIQUE] = 1
+        rows[row, FIRST_NS] = time
+    else:
+        _count_number(rows, row, number, bits)
+    rows[row, LAST_NS] = max(rows[row, LAST_NS], time)
+    return True
+
+
+@kernel
+def fold_reports(row: int, stop: int, reports: Any, times: Any, state: Any, totals: Any) -> int:
+    """Count report rows `row` … `stop` − 1; returns the row where a table has to grow, or `stop`."""
+    while row < stop:
+        if _lacks_room(state.streams) or _lacks_room(state.drops):
+            return row
+        # The reports of a v2.0 datagram share one number.
+        version = wide(reports.version[row])
+        if version != FORMAT_REPORT_2 or wide(reports.report[row]) == 0:
+            state.key[KIND] = version
+            state.key[FIRST_KEY] = reports.node_id[row]
+            state.key[SECOND_KEY] = wide(reports.hw_id[row])
+            state.key[THIRD_KEY] = 0
+            if not _count_in_stream(state, wide(reports.sequence[row]), width_of(version), times[reports.packet[row]]):
+                totals[STREAMS_IGNORED] += 1
+        if wide(reports.present[row]) & HAS_REPORT_DROP != 0:
+            state.key[DROP_NODE] = reports.node_id[row]
+            state.key[DROP_REASON] = wide(reports.drop_reason[row])
+            hashed = mixed(product(state.key[DROP_NODE], FACTOR_0) ^ product(state.key[DROP_REASON], FACTOR_1))
+            drop = find(state.drops, state.key, DROP_KEY, hashed)
+            if drop >= 0:
+                state.drops.rows[drop, DROPS] += 1
+            else:
+                totals[STREAMS_IGNORED] += 1
+        row += 1
+    return row
+
+
+@kernel
+def fold_mirrors(row: int, stop: int, mirrors: Any, times: Any, state: Any, totals: Any) -> int:
+    """Count mirror rows `row` … `stop` − 1; returns the row where a table has to grow, or `stop`."""
+    while row < stop:
+        if _lacks_room(state.streams):
+            return row
+        present = wide(mirrors.present[row])
+        if present & 1 != 0:
+            state.key[KIND] = MIRROR
+            state.key[FIRST_KEY] = mirrors.outer_src_hi[row]
+            state.key[SECOND_KEY] = mirrors.outer_src_lo[row]
+            state.key[THIRD_KEY] = -1
+            if present & 2 != 0:
+                state.key[THIRD_KEY] = wide(mirrors.session_id[row])
+            if not _count_in_stream(state, wide(mirrors.sequence[row]), 32, times[mirrors.packet[row]]):
+                totals[STREAMS_IGNORED] += 1
+        row += 1
+    return row
+
+
+@inlined
+def _lacks_room(table: Any) -> bool:
+    return table.used[0] == table.rows.shape[0] and table.rows.shape[0] < MAXIMUM_STREAMS
+
+
+def _joined(mine: Any, theirs: Any) -> Any:
+    """The row of a stream from two halves of it (int64[17] each)."""
+    if theirs[FIRST_NS] < mine[FIRST_NS]:
+        mine, theirs = theirs, mine
+    row = mine.copy()
+    span = 1 << width_of(int(mine[KIND]))
+
+    def distance(later: int, earlier: int) -> int:
+        ahead = (int(later) - int(earlier)) % span
+        return ahead - span if ahead >= span >> 1 else ahead
+
+    # Pieces of one time have near beginnings; of two pieces in a row, the second begins near the first's end.
+    if theirs[FIRST_NS] < mine[LAST_NS]:
+        begin = distance(theirs[LOW], mine[LOW])
+    else:
+        begin = int(mine[EXTENT]) + distance(theirs[LOW], mine[HIGH])
+    for word in (RECEIVED, DUPLICATED, REORDERED, LOST):
+        row[word] += theirs[word]
+    row[LAST_NS] = max(mine[LAST_NS], theirs[LAST_NS])
+    row[EXPECTED] = theirs[EXPECTED]
+    end = begin + int(theirs[EXTENT])
+    if begin - int(mine[EXTENT]) > span >> 4 or -begin > span >> 4:
+        row[LOST] += mine[EXTENT] + 1 - mine[UNIQUE]
+        row[[UNIQUE, LOW, HIGH, EXTENT, SEEN]] = theirs[[UNIQUE, LOW, HIGH, EXTENT, SEEN]]
+        return row
+    if begin < 0:
+        row[LOW] = theirs[LOW]
+    last, other, shift = (theirs, mine, end - int(mine[EXTENT])) if end > mine[EXTENT] else (mine, theirs, int(mine[EXTENT]) - end)
+    row[HIGH] = last[HIGH]
+    row[SEEN] = last[SEEN]
+    if shift < WINDOW:
+        row[SEEN] |= (((int(other[SEEN]) << 1 | 1) << shift) >> 1) & SEEN_MASK
+    row[EXTENT] = max(int(mine[EXTENT]), end) - min(0, begin)
+    row[UNIQUE] = min(int(mine[UNIQUE]) + int(theirs[UNIQUE]), int(row[EXTENT]) + 1)
+    return row
+
+
+class Sequences:
+    """Streams of sequence numbers, and drops by node and reason."""
+
+    def __init__(self) -> None:
+        self.streams = Table(WIDTH, KEY, MAXIMUM_STREAMS)
+        self.drops = Table(DROP_WIDTH, DROP_KEY, MAXIMUM_STREAMS)
+
+    def arrays(self, fast: bool) -> SequenceArrays:
+        """What a kernel takes."""
+        return SequenceArrays(self.streams.arrays(fast), self.drops.arrays(fast), np.zeros(8, dtype=np.int64))
+
+    def reserve(self) -> None:
+        """Make room for one more stream and one more drop reason."""
+        self.streams.reserve(1)
+        self.drops.reserve(1)
+
+    def merge(self, other: Sequences) -> None:
+        """Absorb other streams, later than these or of the same time."""
+        theirs = other.streams.data
+        rows, new = self.streams.match(theirs)
+        for row, at in enumerate(rows.tolist()):
+            if at >= 0 and not new[row]:
+                self.streams.data[at] = _joined(self.streams.data[at], theirs[row])
+        rows, new = self.drops.match(other.drops.data)
+        known = (rows >= 0) & ~new
+        self.drops.data[rows[known], DROPS] += other.drops.data[known, DROPS]
+
+    def copy(self) -> Sequences:
+        """An independent copy."""
+        other = Sequences()
+        other.streams = self.streams.copy()
+        other.drops = self.drops.copy()
+        return other
+
+    def view(self) -> tuple[SequenceView, dict[tuple[int, int], int]]:
+        """Streams, and the number of reports by (node, drop reason)."""
+        rows = self.streams.data
+        mirror = rows[:, KIND] == MIRROR
+        static = (rows[:, EXTENT] == 0) & (rows[:, RECEIVED] > 1) & (rows[:, LOST] == 0)
+        lost = rows[:, LOST] + rows[:, EXTENT] + 1 - rows[:, UNIQUE]
+        sequences = SequenceView(
+            kind=["erspan" if kind == MIRROR else FORMAT_BY_ID[kind].name for kind in rows[:, KIND].tolist()],
+            node_id=np.where(mirror, rows[:, THIRD_KEY], rows[:, FIRST_KEY]),
+            stream=np.where(mirror, 0, rows[:, SECOND_KEY]),
+            source=[
+                address(6 if high else 4, high, low) if kind == MIRROR else ""
+                for kind, high, low in rows[:, [KIND, FIRST_KEY, SECOND_KEY]].tolist()
+            ],
+            received=rows[:, RECEIVED].copy(),
+            lost=np.where(static, 0, lost),
+            reordered=rows[:, REORDERED].copy(),
+            duplicated=np.where(static, 0, rows[:, DUPLICATED]),
+            static=static,
+        )
+        drops = {(node, reason): count for node, reason, count, _ in self.drops.data.tolist()}
+        return sequences, drops

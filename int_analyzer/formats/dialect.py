@@ -1,0 +1,86 @@
+"""INT dialects as data: how the layouts in the field differ from the specification, and which one explains a packet.
+
+The per-hop length on the wire and the instruction bitmap must agree. Where they do not under the specification's item widths, a
+dialect with other widths may explain the difference; then it is used and said. None fits: hops stay opaque. The specification
+comes first in each list, so that an ambiguous bitmap (bits 4 and 6 of v1.0 at once) is read as the specification says, with a warning.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from int_analyzer._jit import inlined, kernel
+
+
+class Dialect(NamedTuple):
+    """A layout: `layout` 1 is the v1.0 header (8 bytes, shim length with shim), 2 the v2.x one; widths in 4-byte words."""
+
+    name: str
+    layout: int
+    version: int
+    time_words: int
+    level2_words: int
+    source: str
+
+
+DIALECTS: tuple[Dialect, ...] = (
+    Dialect("", 0, 0, 0, 0, "no INT header"),
+    Dialect("int-2.x", 2, 2, 2, 2, "P4.org INT v2.1 §5.8"),
+    Dialect("int-1.0", 1, 1, 1, 2, "P4.org INT v1.0 §4.7"),
+    Dialect("geant10", 1, 1, 2, 1, "GEANT int-platforms int_v1.0: 64-bit times, 16-bit level-2 ids"),
+    Dialect("onos-basic", 1, 0, 1, 2, "ONOS basic pipeline: v1.0 layout with version 0"),
+    Dialect("int-2.x-time32", 2, 2, 1, 2, "v2.x with the 32-bit times of v1.0"),
+    Dialect("int-2.x-level2-16", 2, 2, 2, 1, "v2.x with 16-bit level-2 ids"),
+    Dialect("int-1.0-time64", 1, 1, 2, 2, "v1.0 with 64-bit times"),
+    Dialect("int-1.0-level2-16", 1, 1, 1, 1, "v1.0 with 16-bit level-2 ids"),
+)
+DIALECT_NAMES: dict[str, int] = {dialect.name: number for number, dialect in enumerate(DIALECTS) if dialect.name}
+SPECIFICATION = frozenset({0, DIALECT_NAMES["int-2.x"], DIALECT_NAMES["int-1.0"]})
+
+N_DIALECTS = len(DIALECTS)
+LAYOUT = np.array([dialect.layout for dialect in DIALECTS], dtype=np.int64)
+VERSION = np.array([dialect.version for dialect in DIALECTS], dtype=np.int64)
+TIME_WORDS = np.array([dialect.time_words for dialect in DIALECTS], dtype=np.int64)
+LEVEL2_WORDS = np.array([dialect.level2_words for dialect in DIALECTS], dtype=np.int64)
+
+
+@inlined
+def bits_set(word: int) -> int:
+    """Number of ones in a 16-bit word."""
+    word = word - ((word >> 1) & 0x5555)
+    word = (word & 0x3333) + ((word >> 2) & 0x3333)
+    word = (word + (word >> 4)) & 0x0F0F
+    return (word + (word >> 8)) & 0x1F
+
+
+@inlined
+def words_per_hop(instructions: int, time_words: int, level2_words: int) -> int:
+    """4-byte words of one hop for an instruction bitmap (bit 0 is the most significant of 16)."""
+    times = ((instructions >> 11) & 1) + ((instructions >> 10) & 1)
+    return bits_set(instructions) + times * (time_words - 1) + ((instructions >> 9) & 1) * (level2_words - 1)
+
+
+@kernel
+def fitting(layout: int, version: int, instructions: int, hop_words: int, extra_words: int, configured: int) -> tuple[int, int]:
+    """The dialect whose widths give `hop_words` for this bitmap, and how many different readings do: (0, 0) if none.
+
+    `extra_words` are domain-specific words in every hop; `configured` ≥ 1 is the only dialect tried, unless it has another layout.
+    """
+    found, readings, times, level2 = 0, 0, 0, 0
+    for number in range(1, N_DIALECTS):
+        if LAYOUT[number] != layout or VERSION[number] != version:
+            continue
+        if configured >= 1 and number != configured and LAYOUT[configured] == layout:
+            continue
+        if words_per_hop(instructions, TIME_WORDS[number], LEVEL2_WORDS[number]) + extra_words != hop_words:
+            continue
+        # Widths of items that the bitmap does not ask for make no difference.
+        time_width = TIME_WORDS[number] if instructions & 0x0C00 != 0 else 0
+        level2_width = LEVEL2_WORDS[number] if instructions & 0x0200 != 0 else 0
+        if found == 0:
+            found, readings, times, level2 = number, 1, time_width, level2_width
+        elif time_width != times or level2_width != level2:
+            readings += 1
+    return found, readings

@@ -1,0 +1,234 @@
+"""IOAM pre-allocated trace in an IPv6 option (RFC 9197 §4.4, RFC 9486; values as Linux net/ipv6/ioam6.c writes them).
+
+    option | type 8 | length 8 | reserved 8 | IOAM type 8 |
+    header | namespace 16 | NodeLen 5 | O L A - | RemainingLen 7 | trace type 24 | reserved 8 |
+    data   | free room: RemainingLen words | newest node | … | first node |
+
+Other IOAM options (incremental, proof of transit, edge-to-edge, direct export) are recognised and counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from int_analyzer._jit import kernel
+from int_analyzer.columns import get, put
+from int_analyzer.formats.dialect import bits_set
+from int_analyzer.schema import (
+    FORMAT_IOAM_OTHER,
+    FORMAT_IOAM_TRACE,
+    HAS_BUFFER,
+    HAS_DATA,
+    HAS_DEPTH,
+    HAS_EGRESS_PORT,
+    HAS_HOP_LIMIT,
+    HAS_INGRESS_PORT,
+    HAS_INGRESS_TIME,
+    HAS_LATENCY,
+    HAS_NODE,
+    HOP_TRUNCATED_PATH,
+    STATUS_CODE,
+    WARNING_BIT,
+)
+from int_analyzer.wire.read import Buffer, u8, u16, u24, u32, u56, u64
+
+TYPE_PREALLOCATED = 0
+FLAG_OVERFLOW, FLAG_LOOPBACK, FLAG_ACTIVE = 8, 4, 2
+LOOPBACK_TRACE = 0x800000
+SNAPSHOT, UNASSIGNED = 0x000002, 0x000FFC
+NOT_POPULATED = 0xFFFFFFFF
+DELAY_OVERFLOW = 0x80000000
+
+OK = STATUS_CODE["ok"]
+TRUNCATED = STATUS_CODE["ioam-truncated"]
+NODE_LENGTH = STATUS_CODE["ioam-node-length"]
+REMAINING_LENGTH = STATUS_CODE["ioam-remaining-length"]
+NOT_WHOLE_NODES = STATUS_CODE["ioam-not-whole-nodes"]
+SNAPSHOT_OVERRUN = STATUS_CODE["ioam-snapshot-overrun"]
+STACK_TRUNCATED = STATUS_CODE["ioam-stack-truncated"]
+LOOPBACK_TYPE = STATUS_CODE["ioam-loopback-type"]
+
+OVERFLOW = WARNING_BIT["ioam-overflow"]
+UNASSIGNED_BITS = WARNING_BIT["ioam-unassigned-bits"]
+SPACE_REST = WARNING_BIT["ioam-space-rest"]
+NODE_REPEATED = WARNING_BIT["node-repeated"]
+
+
+@kernel
+def ioam(
+    buffer: Buffer, option: int, end: int, limit: int, columns: Any, row: int, hop: int
+) -> tuple[int, int, int, int, int]:
+    """IOAM option from `option` to `end`: (status, status at, warnings, hops added, format). Fills telemetry columns and hops."""
+    if end - option < 4 or limit - option < 4:
+        return TRUNCATED, option, 0, 0, FORMAT_IOAM_OTHER
+    put(columns, "packets.telemetry_bytes", row, end - option)
+    if u8(buffer, option + 3) != TYPE_PREALLOCATED:
+        return OK, option, 0, 0, FORMAT_IOAM_OTHER
+    if end - option < 12 or limit - option < 12:
+        return TRUNCATED, option, 0, 0, FORMAT_IOAM_TRACE
+    lengths = u16(buffer, option + 6)
+    trace_type = u24(buffer, option + 8)
+    flags, node_words, remaining = (lengths >> 7) & 0xF, lengths >> 11, lengths & 0x7F
+    put(columns, "packets.namespace", row, u16(buffer, option + 4))
+    put(columns, "packets.telemetry_flags", row, flags)
+    put(columns, "packets.instructions", row, trace_type)
+    put(columns, "packets.remaining_hops", row, remaining)
+    warnings = 0
+    if flags & FLAG_OVERFLOW != 0:
+        warnings |= OVERFLOW
+    if trace_type & UNASSIGNED != 0:
+        warnings |= UNASSIGNED_BITS
+    if flags & FLAG_LOOPBACK != 0 and trace_type != LOOPBACK_TRACE:
+        return LOOPBACK_TYPE, option + 4, warnings, 0, FORMAT_IOAM_TRACE
+    if node_words != bits_set(trace_type >> 16) + bits_set((trace_type >> 2) & 0x7FF) + 2 * bits_set((trace_type >> 13) & 7):
+        return NODE_LENGTH, option + 4, warnings, 0, FORMAT_IOAM_TRACE
+    begin = option + 12 + remaining * 4
+    if begin > end:
+        return REMAINING_LENGTH, option + 4, warnings, 0, FORMAT_IOAM_TRACE
+    node_bytes = node_words * 4
+    if trace_type & SNAPSHOT == 0:
+        if node_bytes == 0:
+            return (NOT_WHOLE_NODES if begin < end else OK), option + 4, warnings, 0, FORMAT_IOAM_TRACE
+        count = (end - begin) // node_bytes
+        if count * node_bytes != end - begin:
+            warnings |= SPACE_REST
+        whole = count
+        if begin + count * node_bytes > limit:
+            whole = max(0, (limit - begin) // node_bytes)
+        for wire in range(whole):
+            position = whole - 1 - wire
+            _node(buffer, begin + wire * node_bytes, trace_type, columns, hop + position, row, count - 1 - wire, whole < count)
+        if _repeated(columns, hop, whole):
+            warnings |= NODE_REPEATED
+        if whole < count:
+            return STACK_TRUNCATED, begin, warnings, whole, FORMAT_IOAM_TRACE
+        return OK, option, warnings, count, FORMAT_IOAM_TRACE
+
+    # Nodes of different sizes: walk once to count them, once more to fill the rows in path order.
+    count, whole = 0, 0
+    at = begin
+    status = OK
+    while at < end:
+        if end - at < node_bytes + 4:
+            warnings |= SPACE_REST
+            break
+        if limit - at < node_bytes + 4:
+            status = STACK_TRUNCATED
+            break
+        size = node_bytes + 4 + 4 * u8(buffer, at + node_bytes)
+        if at + size > end:
+            status = SNAPSHOT_OVERRUN
+            break
+        if at + size > limit:
+            status = STACK_TRUNCATED
+            break
+        count += 1
+        at += size
+    status_at = at if status != OK else option
+    whole = count
+    at = begin
+    for wire in range(whole):
+        _node(buffer, at, trace_type, columns, hop + whole - 1 - wire, row, whole - 1 - wire, status != OK)
+        at += node_bytes + 4 + 4 * u8(buffer, at + node_bytes)
+    if _repeated(columns, hop, whole):
+        warnings |= NODE_REPEATED
+    return status, status_at, warnings, whole, FORMAT_IOAM_TRACE
+
+
+@kernel
+def _repeated(columns: Any, first: int, count: int) -> bool:
+    """Whether a node id stands twice among the rows."""
+    seen = 0
+    for row in range(first, first + count):
+        if get(columns, "hops.present", row) & HAS_NODE == 0:
+            continue
+        node = get(columns, "hops.node_id", row)
+        if (seen >> (node & 63)) & 1 != 0:
+            for earlier in range(first, row):
+                if get(columns, "hops.node_id", earlier) == node and get(columns, "hops.present", earlier) & HAS_NODE != 0:
+                    return True
+        seen |= 1 << (node & 63)
+    return False
+
+
+@kernel
+def _node(buffer: Buffer, at: int, trace_type: int, columns: Any, out: int, packet: int, position: int, cut: bool) -> None:
+    """One node's data into row `out`; fields in the order of their bits."""
+    present = HOP_TRUNCATED_PATH if cut else 0
+    put(columns, "hops.packet", out, packet)
+    put(columns, "hops.hop", out, position)
+    if trace_type & 0x800000 != 0:
+        word = u32(buffer, at)
+        at += 4
+        if word >> 24 != 0xFF:
+            put(columns, "hops.hop_limit", out, word >> 24)
+            present |= HAS_HOP_LIMIT
+        if word & 0xFFFFFF != 0xFFFFFF:
+            put(columns, "hops.node_id", out, word & 0xFFFFFF)
+            present |= HAS_NODE
+    if trace_type & 0x400000 != 0:
+        ingress, egress = u16(buffer, at), u16(buffer, at + 2)
+        at += 4
+        if ingress != 0xFFFF:
+            put(columns, "hops.ingress_port", out, ingress)
+            present |= HAS_INGRESS_PORT
+        if egress != 0xFFFF:
+            put(columns, "hops.egress_port", out, egress)
+            present |= HAS_EGRESS_PORT
+    seconds = NOT_POPULATED
+    if trace_type & 0x200000 != 0:
+        seconds = u32(buffer, at)
+        at += 4
+    if trace_type & 0x100000 != 0:
+        fraction = u32(buffer, at)
+        at += 4
+        if seconds != NOT_POPULATED and fraction != NOT_POPULATED:
+            put(columns, "hops.ingress_time_raw", out, (seconds << 32) | fraction if seconds < 0x80000000 else ((seconds - 0x100000000) << 32) | fraction)
+            present |= HAS_INGRESS_TIME
+    if trace_type & 0x080000 != 0:
+        delay = u32(buffer, at)
+        at += 4
+        if delay < DELAY_OVERFLOW:
+            put(columns, "hops.hop_latency_raw", out, delay)
+            present |= HAS_LATENCY
+    if trace_type & 0x040000 != 0:
+        put(columns, "hops.namespace_data", out, u32(buffer, at))
+        at += 4
+        present |= HAS_DATA
+    if trace_type & 0x020000 != 0:
+        depth = u32(buffer, at)
+        at += 4
+        if depth != NOT_POPULATED:
+            put(columns, "hops.queue_depth_raw", out, depth)
+            present |= HAS_DEPTH
+    if trace_type & 0x010000 != 0:
+        at += 4
+    if trace_type & 0x008000 != 0:
+        limit, wide = u8(buffer, at), u56(buffer, at + 1)
+        at += 8
+        if limit != 0xFF:
+            put(columns, "hops.hop_limit", out, limit)
+            present |= HAS_HOP_LIMIT
+        if wide != 0xFFFFFFFFFFFFFF:
+            put(columns, "hops.node_id", out, wide)
+            present |= HAS_NODE
+    if trace_type & 0x004000 != 0:
+        ingress, egress = u32(buffer, at), u32(buffer, at + 4)
+        at += 8
+        if ingress != NOT_POPULATED:
+            put(columns, "hops.ingress_port", out, ingress)
+            present |= HAS_INGRESS_PORT
+        if egress != NOT_POPULATED:
+            put(columns, "hops.egress_port", out, egress)
+            present |= HAS_EGRESS_PORT
+    if trace_type & 0x002000 != 0:
+        put(columns, "hops.namespace_data", out, u64(buffer, at))
+        at += 8
+        present |= HAS_DATA
+    if trace_type & 0x001000 != 0:
+        occupancy = u32(buffer, at)
+        if occupancy != NOT_POPULATED:
+            put(columns, "hops.buffer_id", out, 0)
+            put(columns, "hops.buffer_depth_raw", out, occupancy)
+            present |= HAS_BUFFER
+    put(columns, "hops.present", out, present)

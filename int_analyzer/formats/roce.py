@@ -1,0 +1,188 @@
+"""RoCEv2 transport: BTH and the extension headers of every opcode (IBTA Vol.1 ch. 9, Annex A17).
+
+     0                   1                   2                   3
+    |    opcode     |S|M|pad| TVer  |            P_Key              |
+    |F|B|  reserved |              destination QP                   |
+    |A|  reserved   |                    PSN                        |
+    extension headers by opcode | data | pad | ICRC (last 4 bytes inside the UDP length)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from int_analyzer._jit import inlined
+from int_analyzer.columns import put
+from int_analyzer.schema import (
+    HAS_AETH,
+    HAS_ATOMIC,
+    HAS_ATOMIC_ACK,
+    HAS_DETH,
+    HAS_ICRC,
+    HAS_IMMEDIATE,
+    HAS_PAYLOAD,
+    HAS_RETH,
+    HAS_RKEY,
+    STATUS_CODE,
+    WARNING_BIT,
+)
+from int_analyzer.wire.read import Buffer, u8, u16, u24, u32, u64
+
+BTH_BYTES, ICRC_BYTES = 12, 4
+OPCODE_CNP = 0x81
+
+OK = STATUS_CODE["ok"]
+TRUNCATED = STATUS_CODE["bth-truncated"]
+EXTENSION_TRUNCATED = STATUS_CODE["bth-extension-truncated"]
+OPCODE_UNKNOWN = STATUS_CODE["bth-opcode-unknown"]
+PAYLOAD_NEGATIVE = STATUS_CODE["bth-payload-negative"]
+VERSION = WARNING_BIT["bth-version"]
+
+# What an opcode carries behind the BTH, in wire order, one bit each; the low byte of the table entry is the size of it all.
+_RDETH, _DETH, _XRCETH, _FETH, _RETH, _ATOMIC, _AETH, _ATOMIC_ACK, _IMMEDIATE, _INVALIDATE, _CNP, _KNOWN = (1 << (8 + bit) for bit in range(12))
+_SIZES = {_RDETH: 4, _DETH: 8, _XRCETH: 4, _FETH: 4, _RETH: 16, _ATOMIC: 28, _AETH: 4, _ATOMIC_ACK: 8, _IMMEDIATE: 4, _INVALIDATE: 4, _CNP: 16}
+
+_RELIABLE = {
+    0x00: 0,
+    0x01: 0,
+    0x02: 0,
+    0x03: _IMMEDIATE,
+    0x04: 0,
+    0x05: _IMMEDIATE,
+    0x06: _RETH,
+    0x07: 0,
+    0x08: 0,
+    0x09: _IMMEDIATE,
+    0x0A: _RETH,
+    0x0B: _RETH | _IMMEDIATE,
+    0x0C: _RETH,
+    0x0D: _AETH,
+    0x0E: 0,
+    0x0F: _AETH,
+    0x10: _AETH,
+    0x11: _AETH,
+    0x12: _AETH | _ATOMIC_ACK,
+    0x13: _ATOMIC,
+    0x14: _ATOMIC,
+    0x16: _INVALIDATE,
+    0x17: _INVALIDATE,
+    0x1C: _FETH | _RETH,
+    0x1D: _RETH,
+}
+_RESPONSES = range(0x0D, 0x13)
+
+
+def _opcode_table() -> Any:
+    carries: dict[int, int] = dict(_RELIABLE)
+    carries |= {0x20 | op: bits for op, bits in _RELIABLE.items() if op <= 0x0B}
+    for op, bits in _RELIABLE.items():
+        if op <= 0x14:
+            carries[0x40 | op] = bits | _RDETH | (0 if op in _RESPONSES else _DETH)
+        if op <= 0x17:
+            carries[0xA0 | op] = bits | (0 if op in _RESPONSES else _XRCETH)
+    carries[0x55] = _RDETH | _DETH  # RESYNC
+    carries |= {0x64: _DETH, 0x65: _DETH | _IMMEDIATE, OPCODE_CNP: _CNP}
+    table = np.zeros(256, dtype=np.int64)
+    for opcode, bits in carries.items():
+        table[opcode] = bits | _KNOWN | sum(size for bit, size in _SIZES.items() if bits & bit)
+    return table
+
+
+OPCODES = _opcode_table()
+
+
+@inlined
+def plausible(buffer: Buffer, at: int, limit: int) -> bool:
+    """Whether the bytes can be a BTH: the reserved bits are zero, the opcode is known (needs 12 bytes, else True)."""
+    if limit - at < BTH_BYTES:
+        return True
+    return u8(buffer, at + 4) & 0x3F == 0 and u8(buffer, at + 8) & 0x7F == 0 and OPCODES[u8(buffer, at)] != 0
+
+
+@inlined
+def bth(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: int, packet: int) -> tuple[int, int, int]:
+    """BTH and extension headers into row `row`: (status, where, warnings). Without a whole BTH the row is not used (bth-truncated)."""
+    if limit - at < BTH_BYTES:
+        return TRUNCATED, at, 0
+    first, flags, last = u16(buffer, at), u32(buffer, at + 4), u32(buffer, at + 8)
+    opcode = first >> 8
+    pad = (first >> 4) & 3
+    warnings = VERSION if first & 0xF != 0 else 0
+    put(columns, "roce.packet", row, packet)
+    put(columns, "roce.opcode", row, opcode)
+    put(columns, "roce.se", row, (first >> 7) & 1)
+    put(columns, "roce.migreq", row, (first >> 6) & 1)
+    put(columns, "roce.pad", row, pad)
+    put(columns, "roce.transport_version", row, first & 0xF)
+    put(columns, "roce.pkey", row, u16(buffer, at + 2))
+    put(columns, "roce.fecn", row, flags >> 31)
+    put(columns, "roce.becn", row, (flags >> 30) & 1)
+    put(columns, "roce.dest_qp", row, flags & 0xFFFFFF)
+    put(columns, "roce.ack_req", row, last >> 31)
+    put(columns, "roce.psn", row, last & 0xFFFFFF)
+    present = 0
+    if declared <= limit and declared - at >= BTH_BYTES + ICRC_BYTES:
+        put(columns, "roce.icrc_raw", row, u32(buffer, declared - ICRC_BYTES))
+        present = HAS_ICRC
+    carries = OPCODES[opcode]
+    if carries == 0:
+        put(columns, "roce.present", row, present)
+        return OPCODE_UNKNOWN, at, warnings
+    extension = at + BTH_BYTES
+    payload = declared - extension - (carries & 0xFF) - pad - ICRC_BYTES
+    if payload >= 0:
+        put(columns, "roce.payload_bytes", row, payload)
+        present |= HAS_PAYLOAD
+    if limit - extension < carries & 0xFF:
+        put(columns, "roce.present", row, present)
+        return (PAYLOAD_NEGATIVE if payload < 0 else EXTENSION_TRUNCATED), extension, warnings
+    if carries & (_RDETH | _DETH | _XRCETH | _FETH) != 0:
+        if carries & _RDETH != 0:
+            extension += 4
+        if carries & _DETH != 0:
+            put(columns, "roce.queue_key", row, u32(buffer, extension))
+            put(columns, "roce.source_qp", row, u24(buffer, extension + 5))
+            present |= HAS_DETH
+            extension += 8
+        if carries & _XRCETH != 0:
+            extension += 4
+        if carries & _FETH != 0:
+            extension += 4
+    if carries & _RETH != 0:
+        put(columns, "roce.virtual_address", row, u64(buffer, extension))
+        put(columns, "roce.rkey", row, u32(buffer, extension + 8))
+        put(columns, "roce.dma_bytes", row, u32(buffer, extension + 12))
+        present |= HAS_RETH | HAS_RKEY
+        extension += 16
+    if carries & _AETH != 0:
+        word = u32(buffer, extension)
+        put(columns, "roce.syndrome", row, word >> 24)
+        put(columns, "roce.msn", row, word & 0xFFFFFF)
+        present |= HAS_AETH
+        extension += 4
+    if carries & (_ATOMIC | _ATOMIC_ACK | _IMMEDIATE | _INVALIDATE) != 0:
+        if carries & _ATOMIC != 0:
+            put(columns, "roce.virtual_address", row, u64(buffer, extension))
+            put(columns, "roce.rkey", row, u32(buffer, extension + 8))
+            put(columns, "roce.swap_add", row, u64(buffer, extension + 12))
+            put(columns, "roce.compare", row, u64(buffer, extension + 20))
+            present |= HAS_ATOMIC | HAS_RKEY
+            extension += 28
+        if carries & _ATOMIC_ACK != 0:
+            put(columns, "roce.original_data", row, u64(buffer, extension))
+            present |= HAS_ATOMIC_ACK
+            extension += 8
+        if carries & _IMMEDIATE != 0:
+            put(columns, "roce.immediate", row, u32(buffer, extension))
+            present |= HAS_IMMEDIATE
+            extension += 4
+        if carries & _INVALIDATE != 0:
+            put(columns, "roce.rkey", row, u32(buffer, extension))
+            present |= HAS_RKEY
+            extension += 4
+    put(columns, "roce.present", row, present)
+    if payload < 0:
+        return PAYLOAD_NEGATIVE, extension, warnings
+    return OK, extension, warnings

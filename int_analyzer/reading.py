@@ -1,0 +1,157 @@
+"""Captures read one after the other, batch by batch: what the analysis, the row files and `int_analyzer.read` are made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from int_analyzer.capture import Source, expand, open_source
+from int_analyzer.columns import PACKETS_PER_BATCH, Columns
+from int_analyzer.decode import Decoder
+from int_analyzer.profile import Profile
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+Captures = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A file, a folder, a glob, "-", or several of these."""
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes read so far and the bytes of all captures (None where a pipe is among them)."""
+
+SMALL = 4 * 1024 * 1024
+"""Bytes up to which plain Python has read a capture before numba is loaded."""
+_COMPRESSION = 4
+"""How much larger a compressed capture is taken to be, unpacked."""
+
+
+class Batch:
+    """Some thousand packets of one capture. `columns` are reused by the next batch; the frames are copies and stay.
+
+    file: the capture; first_packet: number of the batch's first packet in it.
+    """
+
+    def __init__(self, columns: Columns, file: str, first_packet: int, profile: Profile | None, show_file: bool) -> None:
+        self.columns = columns
+        self.file = file
+        self.first_packet = first_packet
+        self._profile = profile
+        self._show_file = show_file
+
+    def rows(self, table: str) -> pa.RecordBatch:
+        """The rows of one table (schema.TABLES) as Arrow."""
+        from int_analyzer import tables
+
+        file = self.file if self._show_file else None
+        return tables.record_batch(self.columns, table, first_packet=self.first_packet, profile=self._profile, file=file)
+
+    @property
+    def packets(self) -> pd.DataFrame:
+        """A row per packet."""
+        return self._frame("packets")
+
+    @property
+    def hops(self) -> pd.DataFrame:
+        """A row per hop."""
+        return self._frame("hops")
+
+    @property
+    def roce(self) -> pd.DataFrame:
+        """A row per RoCEv2 packet."""
+        return self._frame("roce")
+
+    @property
+    def reports(self) -> pd.DataFrame:
+        """A row per telemetry report."""
+        return self._frame("reports")
+
+    @property
+    def mirrors(self) -> pd.DataFrame:
+        """A row per mirror header (ERSPAN)."""
+        return self._frame("mirrors")
+
+    def _frame(self, table: str) -> pd.DataFrame:
+        from int_analyzer import tables
+
+        return tables.frame([self.rows(table)], table, self._show_file)
+
+
+class Reading:
+    """One pass over captures. Iterating gives batches; what was found out about the files stands here afterwards.
+
+    files: the captures in their order; bytes: their size on disk (of a pipe: what came); damages: file, offset, reason, kind and
+    lost bytes of every damage. A pass over files can be made again, one over standard input cannot.
+    """
+
+    def __init__(
+        self,
+        captures: Captures,
+        profile: Profile | None = None,
+        *,
+        progress: Progress | None = None,
+        compiled: bool | None = None,
+        packets: int = PACKETS_PER_BATCH,
+    ) -> None:
+        named = [captures] if isinstance(captures, (str, os.PathLike)) else list(captures)
+        self.files = expand([os.fspath(name) for name in named])
+        self.profile = profile
+        self.bytes = 0
+        self.damages: list[dict[str, Any]] = []
+        self.total = _total(self.files)
+        self.compiled = _is_large(self.files) if compiled is None else compiled
+        self._progress = progress
+        self._packets = packets
+
+    def __iter__(self) -> Iterator[Batch]:
+        self.bytes = 0
+        self.damages = []
+        settings = self.profile.settings() if self.profile is not None else None
+        decoder = Decoder(settings, compiled=self.compiled, packets=self._packets)
+        for file in self.files:
+            with open_source(file) as source:
+                yield from self._batches(decoder, source, file)
+
+    @property
+    def several(self) -> bool:
+        """Whether rows need a column that tells their file."""
+        return len(self.files) > 1
+
+    def _batches(self, decoder: Decoder, source: Source, file: str) -> Iterator[Batch]:
+        done = self.bytes
+        for columns in decoder.batches(source):
+            yield Batch(columns, file, decoder.first_packet, self.profile, self.several)
+            if self._progress is not None:
+                self._progress(done + source.consumed, self.total)
+        self.bytes = done + (source.size if source.size is not None else source.consumed)
+        self.damages += [
+            {"file": file, "offset": damage.offset, "reason": damage.reason, "kind": damage.kind, "lost_bytes": damage.lost_bytes}
+            for damage in source.damages
+        ]
+
+
+def read(captures: Captures, profile: Profile | None = None, *, packets: int = 65536, progress: Progress | None = None) -> Iterator[Batch]:
+    """Read captures piece by piece, for those larger than memory: batches of up to `packets` packets.
+
+    A batch's `packets`, `hops`, `roce`, `reports` and `mirrors` are pandas frames (docs/columns.md); they are made when asked for.
+    Raises SourceError and CaptureError.
+    """
+    return iter(Reading(captures, profile, progress=progress, packets=packets))
+
+
+def _total(files: list[str]) -> int | None:
+    """Bytes of all files, None if one is not a file."""
+    if any(not Path(file).is_file() for file in files):
+        return None
+    return sum(Path(file).stat().st_size for file in files)
+
+
+def _is_large(files: list[str]) -> bool:
+    total = 0
+    for file in files:
+        if not Path(file).is_file():
+            return True
+        total += Path(file).stat().st_size * (_COMPRESSION if file.endswith((".gz", ".zst")) else 1)
+    return total > SMALL

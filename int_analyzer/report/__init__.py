@@ -1,0 +1,1 @@
+"""What a summary becomes: a terminal report, a JSON document, graph files and a picture."""

@@ -1,0 +1,234 @@
+"""The JSON document of an analysis, and its schema, both from the dataclasses of analysis.summary.
+
+A field's name and type stand there, once; what it means stands here. docs/json.md and docs/schema/analyze.schema.json are made
+from this (docs/generate.py), and a test holds documents against the schema.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import types
+import typing
+from typing import Any
+
+from int_analyzer.analysis import summary as parts
+from int_analyzer.schema import SCHEMA_VERSION
+
+_NS = "nanoseconds since 1970, capture clock"
+
+MEANINGS: dict[str, dict[str, str]] = {
+    "Summary": {
+        "schema_version": "version of this document: minor for additions, major for changed meaning",
+        "capture": "what was analysed",
+        "quality": "what was read and how well, and whether the findings can be trusted",
+        "findings": "congested ports and what else was found, by impact; empty if nothing was",
+        "links": "edges of the path graph",
+        "paths": "distinct paths, by packets",
+        "queues": "all queues seen",
+    },
+    "Capture": {
+        "files": "the captures, in the order in which they were read",
+        "bytes": "their size together",
+        "first_ns": f"time of the first packet, {_NS}",
+        "last_ns": "time of the last packet",
+        "seconds": "from the first packet to the last",
+        "elapsed_seconds": "time that the analysis took",
+    },
+    "Quality": {
+        "packets": "packets read",
+        "bytes": "bytes that they had on the wire",
+        "telemetry_packets": "packets with decoded telemetry",
+        "telemetry_share": "telemetry_packets ÷ packets",
+        "roce_packets": "packets with a RoCEv2 transport header",
+        "roce_with_telemetry_share": "share of these that carry telemetry",
+        "hops": "hop records",
+        "reports": "telemetry report records",
+        "statuses": "packets by status (docs/statuses.md)",
+        "rejects": "the statuses of these that mean a packet was not fully readable",
+        "warnings": "packets by warning",
+        "formats": "packets by format found",
+        "dialects": "packets by INT dialect",
+        "losses": "loss of report and mirror streams by sequence number",
+        "drops": "drop reports by node and reason",
+        "damages": "where a capture file is damaged: file, offset, reason; what was whole is used",
+        "flows_evicted": "flows forgotten because there were too many at once",
+        "pairs_evicted": "flow-queue pairs forgotten for the same reason",
+        "telemetry_overhead": "bytes of telemetry ÷ all bytes",
+        "ce_packets": "packets marked CE (ECN)",
+        "cnp_packets": "RoCEv2 congestion notification packets",
+        "assumptions": "what was assumed for want of a profile",
+        "trust": "whether the findings can be trusted",
+        "trust_reasons": "why",
+    },
+    "Finding": {
+        "id": "id of the finding within this document",
+        "role": "root: congestion starts here; victim: held up by a root; host: the trouble is in a host, not in the network",
+        "cause": "why",
+        "node": "node by the profile's name, else its id",
+        "port": "egress port by the profile's name, else its id",
+        "queue": "queue of the port",
+        "node_id": "node id as on the wire",
+        "port_id": "egress port id as on the wire",
+        "start_ns": f"when it began, {_NS}",
+        "end_ns": "when it ended",
+        "confidence": "0 to 1",
+        "impact": "packets × excess latency or depth: findings are ordered by it",
+        "impact_unit": "unit of impact",
+        "peak_depth": "largest queue depth",
+        "peak_depth_ns": "when it was that deep",
+        "depth_unit": 'unit of peak_depth; "raw" if the device\'s unit is not known',
+        "peak_latency": "largest hop latency",
+        "latency_unit": 'unit of peak_latency; "raw" if not known',
+        "packets": "packets that went through while it lasted",
+        "episodes": "how often the queue was congested between start and end",
+        "root": "id of the root finding, for a victim",
+        "culprits": "flows that filled the queue, by share",
+        "victims": "flows that waited, by share",
+        "victim_ports": "ports that this one holds up",
+        "evidence": "what speaks for it, in words",
+    },
+    "FlowShare": {
+        "flow": "the flow by name",
+        "src": "source address",
+        "dst": "destination address",
+        "src_port": "source port",
+        "dst_port": "destination port",
+        "dest_qp": "RoCEv2 destination queue pair",
+        "packets": "packets of the flow in this queue while it was congested",
+        "bytes": "bytes of these",
+        "share": "part of the queue's bytes (culprits) or of its waiting (victims), 0 to 1",
+    },
+    "Port": {
+        "node": "node by the profile's name, else its id",
+        "port": "port by the profile's name, else its id",
+        "queue": "queue",
+        "node_id": "node id as on the wire",
+        "port_id": "port id as on the wire",
+    },
+    "Quantiles": {
+        "count": "values behind it",
+        "p50": "median",
+        "p99": "99th percentile",
+        "p999": "99.9th percentile",
+        "max": "largest",
+        "unit": '"ns", "bytes", …, or "raw" where the device\'s unit is not known',
+        "why_absent": "why there are no values",
+    },
+    "Link": {
+        "source": "egress port at which the link begins",
+        "to_node": "node that it leads to; null where the telemetry ends",
+        "to_node_id": "its id as on the wire",
+        "to_port": "its ingress port",
+        "packets": "packets over the link",
+        "bytes": "bytes of these",
+        "latency": "hop latency of the source port",
+        "depth": "queue depth of the source port",
+    },
+    "PathSummary": {
+        "hops": "egress ports from the source on",
+        "packets": "packets on this path",
+        "bytes": "bytes of these",
+        "holes": "packets of these in which a hop is missing",
+        "first_ns": f"first packet, {_NS}",
+        "last_ns": "last packet",
+        "share_of_latency": "part of the path's hop latency that each hop has",
+    },
+    "QueueSummary": {
+        "at": "the queue",
+        "packets": "packets through it",
+        "bytes": "bytes of these",
+        "latency": "hop latency",
+        "depth": "queue depth",
+        "tail_latency_ratio": "p99 ÷ p50 of the latency",
+        "first_ns": f"first packet, {_NS}",
+        "last_ns": "last packet",
+    },
+}
+
+ALLOWED: dict[tuple[str, str], list[str]] = {
+    ("Finding", "role"): ["root", "victim", "host"],
+    ("Quality", "trust"): ["high", "fair", "low", "none"],
+}
+
+_SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null", object: None}
+
+
+def document(summary: parts.Summary) -> dict[str, Any]:
+    """The summary as plain dicts and lists; a value that is not a number is null."""
+    result: dict[str, Any] = _plain(summary)
+    return result
+
+
+def text(summary: parts.Summary) -> str:
+    """The document as JSON."""
+    return json.dumps(document(summary), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of the document."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "int-analyzer analyze --json",
+        "version": SCHEMA_VERSION,
+        "$ref": "#/$defs/Summary",
+        "$defs": {name: _class_schema(name) for name in MEANINGS},
+    }
+
+
+def fields(name: str) -> list[tuple[str, Any, str]]:
+    """(name, type, meaning) of the fields of one class of the document."""
+    kind = getattr(parts, name)
+    hints = typing.get_type_hints(kind)
+    return [(field.name, hints[field.name], MEANINGS[name][field.name]) for field in dataclasses.fields(kind)]
+
+
+def type_words(hint: Any) -> str:
+    """A type as the documentation writes it: "number or null", "list of Finding"."""
+    if typing.get_origin(hint) is list:
+        return f"list of {type_words(typing.get_args(hint)[0])}"
+    if typing.get_origin(hint) is dict:
+        values = typing.get_args(hint)[1]
+        return "object" if values is object else f"object of {type_words(values)}"
+    if isinstance(hint, types.UnionType):
+        return " or ".join(type_words(member) for member in typing.get_args(hint))
+    if dataclasses.is_dataclass(hint):
+        return str(getattr(hint, "__name__", hint))
+    return _SIMPLE[hint] or "any"
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    # numpy numbers are not JSON numbers
+    return value.item() if hasattr(value, "item") else value
+
+
+def _class_schema(name: str) -> dict[str, Any]:
+    properties = {}
+    for field, hint, meaning in fields(name):
+        properties[field] = {**_type_schema(hint), "description": meaning}
+        if (name, field) in ALLOWED:
+            properties[field]["enum"] = ALLOWED[name, field]
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _type_schema(hint: Any) -> dict[str, Any]:
+    if typing.get_origin(hint) is list:
+        return {"type": "array", "items": _type_schema(typing.get_args(hint)[0])}
+    if typing.get_origin(hint) is dict:
+        values = _type_schema(typing.get_args(hint)[1])
+        return {"type": "object", "additionalProperties": values or True}
+    if isinstance(hint, types.UnionType):
+        return {"anyOf": [_type_schema(member) for member in typing.get_args(hint)]}
+    if dataclasses.is_dataclass(hint):
+        return {"$ref": f"#/$defs/{getattr(hint, '__name__', '')}"}
+    kind = _SIMPLE[hint]
+    return {"type": kind} if kind else {}

@@ -1,0 +1,200 @@
+"""The report on a terminal: the answer first, then its evidence, the paths, what was read, and whether to trust it.
+
+No colour where the output is not a terminal (or NO_COLOR is set), and nothing is said by colour alone.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from int_analyzer.analysis.summary import Finding, FlowShare, PathSummary, Summary
+from int_analyzer.report import figure
+from int_analyzer.report.grid import Grid
+from int_analyzer.report.link_table import link_lines
+from int_analyzer.report.reading_list import reading_lines
+
+NARROWEST, WIDEST, PIPED = 40, 120, 100
+_LABEL = 11
+_HEADLINES = 3
+_PATHS = 5
+_WORDS = {"root": "CONGESTED", "victim": "HELD UP", "host": "SLOW HOST"}
+_STYLES = {"root": "bold red", "victim": "yellow", "host": "magenta"}
+_TRUST_STYLES = {"high": "green", "fair": "yellow", "low": "red", "none": "red"}
+
+
+def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
+    """Print the whole report, with at most `top` findings, flows, links and paths."""
+    console = _console(stream)
+    _print_headlines(console, summary)
+    if summary.findings:
+        _section(console, "Findings")
+        for finding in summary.findings[:top]:
+            _print_finding(console, finding, summary.findings, top)
+        _print_rest(console, len(summary.findings) - top, "finding")
+    if summary.links:
+        _section(console, "Links")
+        for line, role in link_lines(summary, console.width, top):
+            console.print(Text(line, style=_STYLES.get(role, role)))
+        _print_rest(console, len(summary.links) - top, "link")
+    if summary.paths:
+        _section(console, "Paths")
+        _print_paths(console, summary.paths, min(top, _PATHS))
+    _section(console, "Read")
+    for label, text in reading_lines(summary):
+        _print_labelled(console, 2, label, text)
+    _print_trust(console, summary)
+
+
+def print_headline(summary: Summary, stream: TextIO) -> None:
+    """Print only the answer: a line for each root, or one that says why there is none."""
+    _print_headlines(_console(stream), summary, everything=True)
+
+
+def headline(finding: Finding) -> tuple[str, str]:
+    """A finding in one line of two parts: what and where; since when, how long, how sure."""
+    word = _WORDS.get(finding.role, finding.role.upper())
+    place = figure.place(finding.node, finding.port, finding.queue)
+    lasted = figure.duration(finding.end_ns - finding.start_ns)
+    when = f"since {figure.clock(finding.start_ns)} for {lasted}" if finding.start_ns else f"for {lasted}"
+    return f"{word}  {place} — {finding.cause.replace('-', ' ')}", f"{when}, confidence {finding.confidence:.1f}"
+
+
+def verdict(summary: Summary) -> str:
+    """What to say where there is no finding."""
+    quality = summary.quality
+    if quality is None or quality.packets == 0:
+        return "NO PACKETS  the capture is empty: nothing to judge"
+    if quality.hops == 0 and quality.reports == 0:
+        return f"NO TELEMETRY  none of {figure.things(quality.packets, 'packet')} carries hops that are decoded: nothing to judge"
+    return f"NO CONGESTION  in {figure.things(quality.hops, 'hop')} of {figure.things(quality.telemetry_packets, 'packet')} with telemetry"
+
+
+def _console(stream: TextIO) -> Console:
+    console = Console(file=stream, highlight=False, emoji=False, markup=False)
+    known = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    console.width = max(min(console.width if known else PIPED, WIDEST), NARROWEST)
+    return console
+
+
+def _section(console: Console, title: str) -> None:
+    console.print()
+    console.print(Text(title, style="bold"))
+
+
+def _print_headlines(console: Console, summary: Summary, everything: bool = False) -> None:
+    shown = [finding for finding in summary.findings if finding.role == "root"] or summary.findings
+    if not shown:
+        clear = summary.quality is not None and summary.quality.hops > 0
+        _print_wrapped(console, Text(verdict(summary), style="bold green" if clear else "bold yellow"))
+    for finding in shown if everything else shown[:_HEADLINES]:
+        what, when = headline(finding)
+        style = _STYLES.get(finding.role, "bold")
+        if len(what) + len(when) + 2 <= console.width or everything:
+            console.print(Text(f"{what}, {when}", style=style), soft_wrap=everything)
+        else:
+            console.print(Text(what, style=style))
+            console.print(Text(" " * (what.index("  ") + 2) + when, style=style))
+    if not everything and len(shown) > _HEADLINES:
+        console.print(f"and {len(shown) - _HEADLINES} more")
+
+
+def _print_rest(console: Console, left: int, noun: str) -> None:
+    if left > 0:
+        console.print(Text(f"  and {figure.things(left, noun)} more (--top)", style="dim"))
+
+
+def _print_labelled(console: Console, indent: int, label: str, text: str, hang: int = 0) -> None:
+    """A label and its text, wrapped beside the label; lines after the first are indented by `hang` more."""
+    room = console.width - indent - _LABEL
+    first = Text(text).wrap(console, room)[0].plain
+    lines = [first]
+    rest = text[len(first) :].strip()
+    if rest:
+        lines += [" " * hang + line.plain for line in Text(rest).wrap(console, room - hang)]
+    for position, line in enumerate(lines):
+        row = Text(" " * indent)
+        row.append((label if position == 0 else "").ljust(_LABEL), style="dim")
+        row.append(line.rstrip())
+        row.rstrip()
+        console.print(row, no_wrap=True)
+
+
+def _print_finding(console: Console, finding: Finding, findings: list[Finding], top: int) -> None:
+    title = Text(f"  {finding.id}  ", style="bold")
+    title.append(figure.place(finding.node, finding.port, finding.queue), style=_STYLES.get(finding.role, "bold"))
+    title.append(f"  {finding.role}: {finding.cause.replace('-', ' ')}, confidence {finding.confidence:.2f}")
+    console.print(title)
+    lasted = figure.duration(finding.end_ns - finding.start_ns)
+    episodes = f" in {finding.episodes} episodes" if finding.episodes > 1 else ""
+    _print_labelled(console, 5, "when", f"{figure.date(finding.start_ns)} UTC, for {lasted}{episodes}")
+    peaks = []
+    if finding.peak_depth is not None:
+        at = f" at {figure.clock(finding.peak_depth_ns)}" if finding.peak_depth_ns else ""
+        peaks.append(f"depth {figure.quantity(finding.peak_depth, finding.depth_unit)}{at}")
+    if finding.peak_latency is not None:
+        peaks.append(f"latency {figure.quantity(finding.peak_latency, finding.latency_unit)}")
+    if peaks:
+        _print_labelled(console, 5, "peak", ", ".join(peaks))
+    _print_labelled(console, 5, "impact", f"{figure.things(finding.packets, 'packet')}, {figure.number(finding.impact)} {finding.impact_unit}")
+    root = next((other for other in findings if other.id == finding.root), None)
+    if root is not None:
+        _print_labelled(console, 5, "root", f"finding {root.id}, {figure.place(root.node, root.port, root.queue)}")
+    for position, evidence in enumerate(finding.evidence):
+        _print_labelled(console, 5, "" if position else "evidence", f"· {evidence}", hang=2)
+    _print_flows(console, "culprits", finding.culprits, top)
+    _print_flows(console, "victims", finding.victims, top)
+    if finding.victim_ports:
+        _print_labelled(console, 5, "holds up", ", ".join(finding.victim_ports))
+
+
+def _print_flows(console: Console, label: str, flows: list[FlowShare], top: int) -> None:
+    grid = Grid(right=(0, 2, 3))
+    for flow in flows[:top]:
+        grid.add(figure.share(flow.share), flow.flow, figure.things(flow.packets, "packet"), figure.size(flow.bytes))
+    if grid.width() > console.width - 5 - _LABEL:
+        grid.rows = [row[:2] for row in grid.rows]
+    for position, line in enumerate(grid.lines()):
+        _print_labelled(console, 5, "" if position else label, line, hang=4)
+    if len(flows) > top:
+        _print_labelled(console, 5, "", f"and {figure.things(len(flows) - top, 'flow')} more")
+
+
+def _print_paths(console: Console, paths: list[PathSummary], top: int) -> None:
+    shares = any(path.share_of_latency for path in paths[:top])
+    if shares:
+        console.print(Text("  in brackets: share of the path's hop latency", style="dim"))
+    counts = Grid(right=(0,))
+    for path in paths[:top]:
+        counts.add(figure.things(path.packets, "packet"))
+    for path, packets in zip(paths[:top], counts.lines(), strict=True):
+        hops = []
+        for position, hop in enumerate(path.hops):
+            part = f" ({figure.share(path.share_of_latency[position])})" if path.share_of_latency else ""
+            hops.append(figure.short_place(hop) + part)
+        holes = f"  {figure.things(path.holes, 'packet')} with a hole" if path.holes else ""
+        line = Text(f"  {packets}  " + " → ".join(hops) + holes)
+        for part_number, part in enumerate(line.wrap(console, console.width - 4)):
+            console.print(("    " if part_number else "") + part.plain.rstrip())
+    _print_rest(console, len(paths) - top, "path")
+
+
+def _print_trust(console: Console, summary: Summary) -> None:
+    if summary.quality is None:
+        return
+    trust = summary.quality.trust
+    line = Text("Trust  ", style="bold")
+    line.append(trust, style=f"bold {_TRUST_STYLES.get(trust, '')}".strip())
+    if summary.quality.trust_reasons:
+        line.append(" — " + "; ".join(summary.quality.trust_reasons), style="not bold")
+    console.print()
+    _print_wrapped(console, line)
+
+
+def _print_wrapped(console: Console, text: Text) -> None:
+    for line in text.wrap(console, console.width):
+        line.rstrip()
+        console.print(line, no_wrap=True)

@@ -1,0 +1,179 @@
+"""From captures to a result: read, decode, fold, view, summarise; and the rows again for those who want them."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from int_analyzer.analysis.summarise import summarise
+from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
+from int_analyzer.errors import SourceError
+from int_analyzer.fold.state import State
+from int_analyzer.profile import Profile
+from int_analyzer.reading import Captures, Progress, Reading
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+
+_NANOSECONDS = 1_000_000_000
+
+
+class Result:
+    """What an analysis found. `summary` holds all of it; findings, quality and graph are its parts.
+
+    The frames (docs/columns.md) are decoded from the captures again when first asked for, and kept: they need memory by the size
+    of the captures. For captures larger than memory there is int_analyzer.read.
+    """
+
+    def __init__(self, summary: Summary, captures: list[str], profile: Profile | None = None) -> None:
+        self.summary = summary
+        self._captures = captures
+        self._profile = profile
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Congested ports and what else was found, by impact; empty if nothing was."""
+        return self.summary.findings
+
+    @property
+    def quality(self) -> Quality | None:
+        """What was read and how well, and whether to trust the findings."""
+        return self.summary.quality
+
+    @functools.cached_property
+    def graph(self) -> networkx.MultiDiGraph:
+        """The paths as a networkx graph: an edge per link, with packets, latency, depth and the finding on it."""
+        from int_analyzer.analysis.paths import build_graph
+
+        return build_graph(self.summary, self._profile)
+
+    @functools.cached_property
+    def packets(self) -> pd.DataFrame:
+        """A row per packet."""
+        return self._frame("packets")
+
+    @functools.cached_property
+    def hops(self) -> pd.DataFrame:
+        """A row per hop of a packet, 0 nearest the source."""
+        return self._frame("hops")
+
+    @functools.cached_property
+    def roce(self) -> pd.DataFrame:
+        """A row per RoCEv2 packet."""
+        return self._frame("roce")
+
+    @functools.cached_property
+    def reports(self) -> pd.DataFrame:
+        """A row per telemetry report."""
+        return self._frame("reports")
+
+    @functools.cached_property
+    def mirrors(self) -> pd.DataFrame:
+        """A row per mirror header (ERSPAN)."""
+        return self._frame("mirrors")
+
+    def to_json(self) -> str:
+        """The analysis as one JSON document (docs/json.md)."""
+        from int_analyzer.report import json_document
+
+        return json_document.text(self.summary)
+
+    def write(self, folder: str | os.PathLike[str]) -> None:
+        """Write all tables to `folder`, as Parquet; in bounded memory."""
+        from int_analyzer.row_files import ParquetFolder
+
+        reading = self._again()
+        with ParquetFolder(folder, with_file=reading.several) as tables:
+            for batch in reading:
+                tables.write(batch)
+
+    def __repr__(self) -> str:
+        packets = self.quality.packets if self.quality is not None else 0
+        found = ", ".join(f"{finding.role} node {finding.node} port {finding.port}" for finding in self.findings) or "nothing found"
+        return f"<Result of {packets} packets: {found}>"
+
+    def _again(self) -> Reading:
+        if "-" in self._captures:
+            raise SourceError("-", "standard input cannot be read again for its rows: analyse a file, or give analyze an output folder")
+        return Reading(self._captures, self._profile)
+
+    def _frame(self, table: str) -> pd.DataFrame:
+        from int_analyzer import tables
+
+        reading = self._again()
+        return tables.frame([batch.rows(table) for batch in reading], table, with_file=reading.several)
+
+
+def analyze(
+    captures: Captures,
+    profile: Profile | str | os.PathLike[str] | None = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    compiled: bool | None = None,
+) -> Result:
+    """Find the congested ports in captures: a file, a folder, a glob, "-" for standard input, or several of these.
+
+    All are read as one piece of traffic. `profile` says what the wire does not (units, names, link speeds): a Profile or its
+    file. `output` is a folder for all row tables as Parquet, written on the way. `progress` is called with bytes done and bytes
+    in all. `compiled` decides between machine code and plain Python; by itself the choice follows the size.
+    Raises SourceError, CaptureError and ProfileError.
+    """
+    known = _profile(profile)
+    started = time.perf_counter()
+    reading = Reading(captures, known, progress=progress, compiled=compiled)
+    state = State()
+    if output is None:
+        for batch in reading:
+            state.fold(batch.columns, reading.compiled)
+    else:
+        _fold_and_write(reading, state, Path(output))
+    view = state.view()
+    first, last = view.counts.get("first_ns") or None, view.counts.get("last_ns") or None
+    capture = Capture(
+        files=reading.files,
+        bytes=reading.bytes,
+        first_ns=first,
+        last_ns=last,
+        seconds=(last - first) / _NANOSECONDS if first is not None and last is not None else None,
+        elapsed_seconds=time.perf_counter() - started,
+    )
+    return Result(summarise(view, known, capture, reading.damages), reading.files, known)
+
+
+def warm_up() -> None:
+    """Compile all kernels into the cache, by an analysis of a capture with one packet."""
+    import io
+
+    from int_analyzer.capture import open_source
+    from int_analyzer.decode import Decoder
+
+    state = State()
+    for columns in Decoder(compiled=True).batches(open_source(io.BytesIO(_ONE_PACKET))):
+        state.fold(columns, compiled=True)
+    state.view()
+
+
+# a classic pcap with one Ethernet frame of zeros
+_ONE_PACKET = bytes.fromhex("d4c3b2a1 0200 0400 00000000 00000000 ffff0000 01000000" + "00000000 00000000 10000000 10000000") + bytes(16)
+
+
+def _profile(profile: Profile | str | os.PathLike[str] | None) -> Profile | None:
+    if profile is None or isinstance(profile, Profile):
+        return profile
+    from int_analyzer.profile import load_profile
+
+    return load_profile(os.fspath(profile))
+
+
+def _fold_and_write(reading: Reading, state: Any, folder: Path) -> None:
+    from int_analyzer.row_files import ParquetFolder
+
+    with ParquetFolder(folder, with_file=reading.several) as tables:
+        for batch in reading:
+            state.fold(batch.columns, reading.compiled)
+            tables.write(batch)

@@ -1,0 +1,238 @@
+"""Rows written out batch by batch: CSV, JSON lines, Parquet, or an aligned table to look at. Memory does not grow with the rows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from int_analyzer import schema, tables
+from int_analyzer.errors import IntAnalyzerError, SourceError
+from int_analyzer.profile import Profile
+from int_analyzer.reading import Batch, Captures, Reading
+
+FORMATS = ("table", "csv", "jsonl", "parquet")
+TABLE_ROWS = 50
+"""Rows that the table to look at has if nobody says how many."""
+ROW_GROUP = 1 << 17
+
+TELLING = {
+    "packets": ("packet", "time_ns", "src", "dst", "src_port", "dst_port", "ecn", "ip_bytes", "formats", "hop_count", "status"),
+    "hops": (
+        "packet",
+        "hop",
+        "node_id",
+        "ingress_port",
+        "egress_port",
+        "queue_id",
+        "hop_latency_raw",
+        "queue_depth_raw",
+        "ingress_time_raw",
+        "egress_time_raw",
+    ),
+    "roce": ("packet", "opcode", "dest_qp", "psn", "ack_req", "becn", "fecn", "syndrome", "msn", "dma_bytes", "payload_bytes"),
+    "reports": ("packet", "version", "node_id", "hw_id", "sequence", "dropped", "congested", "tracked", "drop_reason"),
+    "mirrors": ("packet", "kind", "outer_src", "session_id", "sequence", "vlan_id", "truncated", "timestamp_raw"),
+}
+"""Columns that are shown where there is no room for all."""
+
+
+def format_of(output: Path | None) -> str:
+    """The format that a file's name asks for; a table if there is none."""
+    if output is None:
+        return "table"
+    suffix = output.suffix.lstrip(".").lower()
+    return {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}.get(suffix, "table")
+
+
+def write_rows(
+    captures: Captures,
+    table: str,
+    format: str,
+    *,
+    output: Path | None = None,
+    limit: int | None = None,
+    names: list[str] | None = None,
+    profile: Profile | None = None,
+) -> None:
+    """Write the rows of one table to `output`, else to standard output. `limit` 0 means all, None the format's own default."""
+    if format == "parquet" and output is None and sys.stdout.isatty():
+        raise IntAnalyzerError("Parquet is not for a terminal: name a file with --output, or redirect")
+    reading = Reading(captures, profile)
+    if limit is None:
+        limit = TABLE_ROWS if format == "table" else 0
+    if names is None and format == "table":
+        names = list(TELLING[table])
+        if reading.several:
+            names.insert(0, "file")
+    arrow = _selected(tables.arrow_schema(table, with_file=reading.several), names)
+    write = {"table": _write_table, "csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}[format]
+    rows = _Rows(reading, table, arrow, limit)
+    with ExitStack() as stack:
+        write(iter(rows), arrow, _open(stack, output))
+    if format == "table" and rows.cut:
+        print(f"the first {limit} rows; --limit 0 for all, --columns for other columns", file=sys.stderr)
+
+
+class ParquetFolder:
+    """All tables of a reading as Parquet files in one folder, a writer each (zstd); use as a context manager.
+
+    Units and meanings of the columns stand in the files' schema metadata.
+    """
+
+    def __init__(self, folder: Path | str, with_file: bool = False) -> None:
+        self.folder = Path(folder)
+        self._with_file = with_file
+        self._stack = ExitStack()
+        self._writers: dict[str, RowGroups] = {}
+
+    def __enter__(self) -> ParquetFolder:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for table in schema.TABLES:
+                writer = RowGroups(str(self.folder / f"{table}.parquet"), tables.arrow_schema(table, self._with_file))
+                self._writers[table] = self._stack.enter_context(writer)
+        except OSError as error:
+            raise SourceError(self.folder, error.strerror or str(error)) from error
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.close()
+
+    def write(self, batch: Batch) -> None:
+        """Append the rows of a batch to every table."""
+        for table, writer in self._writers.items():
+            writer.write(batch.rows(table))
+
+
+class RowGroups:
+    """A Parquet file that gets row groups of useful size, however small the batches are."""
+
+    def __init__(self, target: Any, arrow: pa.Schema) -> None:
+        self._writer = pa.parquet.ParquetWriter(target, arrow, compression="zstd")
+        self._arrow = arrow
+        self._waiting: list[pa.RecordBatch] = []
+        self._rows = 0
+
+    def __enter__(self) -> RowGroups:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None:
+            self._flush()
+        self._writer.close()
+
+    def write(self, rows: pa.RecordBatch) -> None:
+        """Append rows."""
+        if rows.num_rows:
+            self._waiting.append(rows)
+            self._rows += rows.num_rows
+        if self._rows >= ROW_GROUP:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.Table.from_batches(self._waiting, self._arrow), row_group_size=ROW_GROUP)
+            self._waiting, self._rows = [], 0
+
+
+def _selected(arrow: pa.Schema, names: list[str] | None) -> pa.Schema:
+    if names is None:
+        return arrow
+    unknown = [name for name in names if name not in arrow.names]
+    if unknown:
+        raise IntAnalyzerError(f"no column {unknown[0]!r} in this table; there are {', '.join(arrow.names)}")
+    return pa.schema([arrow.field(name) for name in names], metadata=arrow.metadata)
+
+
+class _Rows:
+    """The chosen columns of a table, batch by batch, up to a limit (0: none); `cut` says whether there were more."""
+
+    def __init__(self, reading: Reading, table: str, arrow: pa.Schema, limit: int) -> None:
+        self.reading, self.table, self.arrow, self.limit = reading, table, arrow, limit
+        self.cut = False
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        left = self.limit
+        for batch in self.reading:
+            rows = batch.rows(self.table).select(self.arrow.names)
+            if self.limit and rows.num_rows > left:
+                self.cut = True
+                yield rows.slice(0, left)
+                return
+            left -= rows.num_rows
+            yield rows
+
+
+def _open(stack: ExitStack, output: Path | None) -> BinaryIO:
+    if output is None:
+        sys.stdout.flush()
+        return sys.stdout.buffer
+    try:
+        return stack.enter_context(output.open("wb"))
+    except OSError as error:
+        raise SourceError(output, error.strerror or str(error)) from error
+
+
+def _write_csv(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: BinaryIO) -> None:
+    # "needed" quotes all text; only the name of a file can hold what must be quoted
+    style = "needed" if "file" in arrow.names else "none"
+    stream.write((",".join(arrow.names) + "\n").encode())
+    options = pa.csv.WriteOptions(include_header=False, quoting_style=style)
+    with pa.csv.CSVWriter(stream, _plain(arrow), write_options=options) as writer:
+        for rows in batches:
+            writer.write_batch(rows.cast(_plain(arrow)))
+
+
+def _plain(arrow: pa.Schema) -> pa.Schema:
+    """The schema with dictionaries as text: the CSV writer knows no others."""
+    fields = [pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type) for field in arrow]
+    return pa.schema(fields)
+
+
+def _write_jsonl(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: BinaryIO) -> None:
+    for rows in batches:
+        lines = [json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows.to_pylist()]
+        if lines:
+            stream.write(("\n".join(lines) + "\n").encode())
+
+
+def _write_parquet(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: BinaryIO) -> None:
+    with RowGroups(pa.PythonFile(stream, mode="w"), arrow) as writer:
+        for rows in batches:
+            writer.write(rows)
+
+
+def _write_table(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: BinaryIO) -> None:
+    """Aligned columns; widths are those of the first batch, later ones may run over."""
+    widths: list[int] = []
+    numeric = [pa.types.is_integer(field.type) for field in arrow]
+    for rows in batches:
+        columns = [[_cell(name, value) for value in rows.column(name).to_pylist()] for name in arrow.names]
+        if not widths:
+            widths = [max([len(name), *map(len, column)]) for name, column in zip(arrow.names, columns, strict=True)]
+            stream.write(_line(arrow.names, widths, numeric))
+        for cells in zip(*columns, strict=True):
+            stream.write(_line(list(cells), widths, numeric))
+    stream.flush()
+
+
+def _cell(name: str, value: object) -> str:
+    if value is None:
+        return "·"
+    if name == "file":
+        return Path(str(value)).name
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _line(cells: list[str], widths: list[int], numeric: list[bool]) -> bytes:
+    align: Callable[[str, int, bool], str] = lambda cell, width, right: cell.rjust(width) if right else cell.ljust(width)  # noqa: E731
+    return ("  ".join(map(align, cells, widths, numeric)).rstrip() + "\n").encode()

@@ -1,0 +1,156 @@
+"""The profile: what a file may say, what it then means, and how mistakes are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from int_analyzer import settings
+from int_analyzer.errors import ProfileError
+from int_analyzer.formats.dialect import DIALECT_NAMES
+from int_analyzer.profile import Profile, Units, load_profile
+
+EXAMPLE = Path(__file__).parent.parent / "docs" / "profile-example.toml"
+
+
+def load(tmp_path: Path, text: str) -> Profile:
+    path = tmp_path / "fabric.toml"
+    path.write_text(text)
+    return load_profile(path)
+
+
+def test_the_example_of_the_documentation_is_valid() -> None:
+    profile = load_profile(EXAMPLE)
+    assert profile.detect.int_dscp == (0x17, 0x3F)
+    assert profile.domains[0].hop_words == 1
+    assert profile.node_name(11) == "s1"
+    assert profile.port_name(11, 1103) == "s1-l3"
+    assert profile.port_speed_bps(11, 1103) == 400e9
+    assert profile.node_role(0x67) == "leaf"
+    assert profile.thresholds.minimum_packets == 5
+    assert "2 nodes, 3 ports" in profile.describe()
+
+
+def test_a_node_overrides_only_the_units_that_it_names() -> None:
+    profile = load_profile(EXAMPLE)
+    assert profile.units_of(11) == profile.units
+    assert profile.units_of(0x67) == Units("cells", 80, 1100, "ns", "ns", "posix")
+
+
+def test_without_a_file_nothing_is_known() -> None:
+    profile = Profile()
+    assert profile.units_of(5) == Units()
+    assert (profile.node_name(5), profile.port_name(5, 3), profile.port_name(5, -1), profile.port_name(5, None)) == ("5", "3", "?", "?")
+    assert profile.node_name(-1) == "?"
+    assert profile.port_speed_bps(5, 3) is None
+    assert profile.node_role(5) is None
+
+
+def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
+    profile = load(tmp_path, "")
+    assert (profile.detect, profile.units, profile.nodes, profile.thresholds) == (
+        Profile().detect,
+        Profile().units,
+        {},
+        Profile().thresholds,
+    )
+
+
+def test_a_64_bit_node_id_is_found_by_the_bits_that_the_kernel_keeps(tmp_path: Path) -> None:
+    profile = load(tmp_path, '[node.0xfffffffffffffff0]\nname = "wide"')
+    assert profile.node_name(-16) == "wide"
+    assert profile.node_name(-17) == str(2**64 - 17)
+
+
+def test_settings_without_a_profile_are_the_defaults() -> None:
+    made, default = Profile().settings(), settings.default_settings()
+    assert (made.port_roles == default.port_roles).all()
+    assert (made.numbers == default.numbers).all()
+    assert made.domains.shape == (0, 3)
+
+
+def test_settings_hold_what_the_file_says(tmp_path: Path) -> None:
+    made = load(
+        tmp_path,
+        """
+        [detect]
+        int_ports = [5000]
+        int_dscp = "0x20"
+        marker = 0xffffffffffffffff
+        report_ports = [6000]
+        roce_ports = [4792]
+        structure = false
+        int_dialect = "geant10"
+        [[domain]]
+        id = 7
+        source_only_words = 2
+        [[domain]]
+        id = 8
+        hop_words = 1
+        """,
+    ).settings()
+    roles = {port: int(made.port_roles[port]) for port in (5000, 6000, 4791, 4792, 4789)}
+    # A list of ports replaces the well-known ones of its kind.
+    assert roles == {
+        5000: settings.ROLE_INT,
+        6000: settings.ROLE_REPORT,
+        4791: settings.ROLE_AUTO,
+        4792: settings.ROLE_ROCE,
+        4789: settings.ROLE_VXLAN,
+    }
+    numbers = made.numbers
+    assert (numbers[settings.INT_DSCP_VALUE], numbers[settings.INT_DSCP_MASK]) == (0x20, 0x3F)
+    assert (numbers[settings.INT_MARKER], numbers[settings.INT_MARKER_SET]) == (-1, 1)
+    assert numbers[settings.INT_DIALECT] == DIALECT_NAMES["geant10"]
+    assert numbers[settings.DETECT_BY_STRUCTURE] == 0
+    assert made.domains.tolist() == [[7, 2, 0], [8, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "reason"),
+    [
+        ("[detekt]\n", "detekt", "did you mean 'detect'"),
+        ("[detect]\nint_port = [1]", "detect.int_port", "did you mean 'int_ports'"),
+        ("[detect]\nint_ports = 5000", "detect.int_ports", "list"),
+        ("[detect]\nint_ports = [70000]", "detect.int_ports", "outside 1…65535"),
+        ("[detect]\nint_ports = [1.5]", "detect.int_ports", "whole number"),
+        ("[detect]\nint_ports = [6000]\nreport_ports = [6000]", "detect.report_ports", "6000 stands in int_ports too"),
+        ('[detect]\nint_dscp = "0x17/0x07"', "detect.int_dscp", "no packet can match"),
+        ('[detect]\nint_dscp = "high"', "detect.int_dscp", "whole number"),
+        ("[detect]\nint_dscp = 64", "detect.int_dscp", "outside 0…63"),
+        ("[detect]\nstructure = 1", "detect.structure", "true or false"),
+        ('[detect]\nint_dialect = "geant"', "detect.int_dialect", "did you mean 'geant10'"),
+        ("[detect]\nint_dialect = 3", "detect.int_dialect", "must be text"),
+        ("[domain]\nid = 1", "domain", "[[domain]]"),
+        ("[[domain]]\nid = 1\n[[domain]]\nhop_words = 1", "domain[1].id", "required"),
+        ('[units]\nqueue_depth = "byte"', "units.queue_depth", "did you mean 'bytes'"),
+        ("[units]\ncell_bytes = 0", "units.cell_bytes", "above 0"),
+        ("[units]\ncell_bytes = nan", "units.cell_bytes", "above 0 and finite"),
+        ("[units]\ncell_bytes = true", "units.cell_bytes", "must be a number"),
+        ("units = 3", "units", "must be a table"),
+        ("[node.leaf1]\n", "node.leaf1", "whole number"),
+        ("[node.16]\n[node.0x10]\n", "node.0x10", "same id as '16'"),
+        ("[node.1]\nname = 3", "node.1.name", "must be text"),
+        ('[node.1.units]\nhop_latency = "ms"', "node.1.units.hop_latency", "not one of ns, us, unknown"),
+        ('[node.1.ports]\n3 = { speed = 1 }', "node.1.ports.3.speed", "did you mean 'speed_bps'"),
+        ("[thresholds]\nfactor = 1", "thresholds.factor", "above 1"),
+        ("[thresholds]\nminimum_packets = 0", "thresholds.minimum_packets", "outside"),
+    ],
+)
+def test_a_mistake_is_told_by_file_key_and_reason(tmp_path: Path, text: str, key: str, reason: str) -> None:
+    with pytest.raises(ProfileError) as caught:
+        load(tmp_path, text)
+    assert caught.value.key == key
+    assert reason in caught.value.reason
+    assert str(caught.value).startswith(f"{tmp_path / 'fabric.toml'}: {key}: ")
+
+
+def test_a_file_that_is_not_toml_or_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match="not TOML"):
+        load(tmp_path, "[detect\n")
+    with pytest.raises(ProfileError, match="No such file"):
+        load_profile(tmp_path / "none.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ProfileError, match="not UTF-8"):
+        load_profile(tmp_path / "binary.toml")
