@@ -43,7 +43,6 @@ test-modes: $(VENV)/.installed-dev ## the tests without JIT (coverage gate) and 
 
 lint: $(VENV)/.installed-dev ## ruff, mypy, import contracts
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 

@@ -143,9 +143,9 @@ static inline __attribute__((always_inline)) void walk(struct mapping file, stru
         if (captured > MAXIMUM_RECORD || next > stop)
             break;
         int64_t ahead = next + 4 * ((int64_t)captured + 16);
-        __builtin_prefetch(bytes + ahead);
-        __builtin_prefetch(bytes + ahead + 64);
-        __builtin_prefetch(bytes + ahead + 128);
+        for (int line = 0; line < 4; line++)
+            __builtin_prefetch(bytes + ahead + 64 * line);
+        __builtin_prefetch(bytes + ahead + captured + 12);
         uint32_t warnings = fraction >= (nanoseconds ? 1000000000u : 1000000u) ? WARNING_TIMESTAMP_FRACTION : 0;
         if (captured > original)
             warnings |= WARNING_CAPTURED_BEYOND_ORIGINAL;

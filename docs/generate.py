@@ -1,7 +1,7 @@
 """Writes the pages of docs/ that derive from the code: columns, statuses, formats, the JSON document and its schema, the command line.
 
-    python docs/generate.py            write them
-    python docs/generate.py --check    say which are stale, exit 1 if one is
+python docs/generate.py            write them
+python docs/generate.py --check    say which are stale, exit 1 if one is
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ def columns() -> str:
     lines = [
         "# Columns of the row tables",
         "",
-        f"Schema version {schema.SCHEMA_VERSION}. The same columns in pandas frames (`result.hops`, `batch.hops`), in Parquet, CSV and JSON lines.",
-        "A value that was not there is NA (empty in CSV, null in JSON), never 0. `_raw` values are in the device's unit; their `_ns` and",
-        "`_bytes` columns are filled where a profile says the unit. In pandas integers are nullable (`UInt32`, …), words are categories.",
+        f"Schema version {schema.SCHEMA_VERSION}. The same columns in pandas frames (`result.hops`, `batch.hops`), in Parquet, CSV and",
+        "JSON lines. A value that was not there is NA (empty in CSV, null in JSON), never 0. `_raw` values are in the device's unit;",
+        "their `_ns` and `_bytes` columns are filled where a profile says the unit. In pandas integers are nullable (`UInt32`, …) and",
+        "words are categories.",
         "Tables are joined by `packet`; where several captures were read, by `file` and `packet`: each file is numbered from 0.",
     ]
     for table, sentence in _TABLES.items():

@@ -9,7 +9,6 @@ import os
 import platform
 import shutil
 import socket
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,8 +71,6 @@ def checks() -> Iterator[Check]:
 
 def _python() -> Check:
     found = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {len(_cores())} cores"
-    if sys.version_info < (3, 11):
-        return Check("python", BROKEN, found, "3.11 or newer is needed")
     return Check("python", GOOD, found)
 
 

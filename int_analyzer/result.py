@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
@@ -131,7 +130,7 @@ def analyze(
         for batch in reading:
             state.fold(batch.columns, reading.compiled)
     else:
-        _fold_and_write(reading, state, Path(output))
+        _fold_and_write(reading, state, output)
     view = state.view()
     first, last = view.counts.get("first_ns") or None, view.counts.get("last_ns") or None
     capture = Capture(
@@ -170,7 +169,7 @@ def _profile(profile: Profile | str | os.PathLike[str] | None) -> Profile | None
     return load_profile(os.fspath(profile))
 
 
-def _fold_and_write(reading: Reading, state: Any, folder: Path) -> None:
+def _fold_and_write(reading: Reading, state: State, folder: str | os.PathLike[str]) -> None:
     from int_analyzer.row_files import ParquetFolder
 
     with ParquetFolder(folder, with_file=reading.several) as tables:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -88,7 +89,7 @@ class ParquetFolder:
     Units and meanings of the columns stand in the files' schema metadata.
     """
 
-    def __init__(self, folder: Path | str, with_file: bool = False) -> None:
+    def __init__(self, folder: str | os.PathLike[str], with_file: bool = False) -> None:
         self.folder = Path(folder)
         self._with_file = with_file
         self._stack = ExitStack()

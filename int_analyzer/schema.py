@@ -61,7 +61,7 @@ FORMAT_LIST: tuple[Format, ...] = (
     Format(FORMAT_INT_MD_1, "int-md-1.0", "INT-MD v1.0 (and v1.0 layouts with another version value)", "P4.org INT v1.0 §4.6-4.7", True),
     Format(FORMAT_INT_MD_2, "int-md-2.x", "INT-MD v2.0 and v2.1", "P4.org INT v2.1 §5.7-5.8", True),
     Format(FORMAT_INT_MX, "int-mx", "INT-MX (instructions only, no stack)", "P4.org INT v2.1 §5.9", False),
-    Format(FORMAT_REPORT_05, "report-0.5", "Telemetry Report v0.5", "P4.org Telemetry Report v0.5", False),
+    Format(FORMAT_REPORT_05, "report-0.5", "Telemetry Report v0.5", "P4.org Telemetry Report v0.5", True),
     Format(FORMAT_REPORT_1, "report-1.0", "Telemetry Report v1.0", "P4.org Telemetry Report v1.0", True),
     Format(FORMAT_REPORT_2, "report-2.0", "Telemetry Report v2.0", "P4.org Telemetry Report v2.0 §3.2-3.4", True),
     Format(FORMAT_IOAM_TRACE, "ioam-trace", "IOAM pre-allocated trace in IPv6", "RFC 9197 §4.4, RFC 9486", True),
@@ -335,6 +335,8 @@ REPORTS: tuple[Column, ...] = (
     Column("egress_port_2", "uint32", "", "level-2 egress port", HAS_REPORT_L2),
     Column("drop_reason", "uint8", "", "drop reason (deployment-defined)", HAS_REPORT_DROP),
     Column("tx_utilisation_raw", "uint32", "raw", "egress port utilisation", HAS_REPORT_UTILISATION),
+    Column("buffer_id", "uint8", "", "buffer id", HAS_REPORT_BUFFER),
+    Column("buffer_depth_raw", "uint32", "raw", "buffer occupancy", HAS_REPORT_BUFFER),
     Column("present", "uint16", "", "which of the values above were there (schema.HAS_REPORT_…)"),
 )
 

@@ -84,7 +84,7 @@ def arrow_schema(table: str, with_file: bool = False) -> pa.Schema:
 
 def is_text(arrow_type: pa.DataType) -> bool:
     """Whether a column holds words or addresses."""
-    return pa.types.is_dictionary(arrow_type) or pa.types.is_string(arrow_type)
+    return bool(pa.types.is_dictionary(arrow_type) or pa.types.is_string(arrow_type))
 
 
 def record_batch(

@@ -11,7 +11,7 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #   length, UDP length, report end, …) and the reader has `avail` = the smallest of captured and all ends so far. A header must lie
 #   inside `avail`; lengths are compared with the `end` of their parent.
 # First non-ok status wins and stays, also over not-udp, not-ip, fragment. Some statuses do not stop the reading; marked → on.
-# status_at = offset in the captured bytes of the header that could not be read; 0 if ok.
+# status_at = offset in the captured bytes of the header that could not be read (beyond them if a length leads there); 0 if ok.
 #
 # LAYER     CONDITION                                              STATUS / WARNING                   STATUS_AT
 # link      link type not 1, 12, 14, 101, 113, 228, 229, 276       link-type-unknown                  0
@@ -133,7 +133,9 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           report-length at the TLV → on with the next report (row stands); TLV header not in avail: report-truncated there, walk ends.
 #           By structure: the chain holds to exactly the UDP end (0-3 bytes rest; cut captures: as far as seen), InType 3-5 inner plausible,
 #           and one report has a plausible inner packet or RepType 1 with RepMdBits.
-#   v0.5    format bit only (no row), on with its Ethernet frame, which must be plausible (structure or not: else report-type)
+#   v0.5    NProto > 2: report-type. 0: row without metadata, node_id 0, no hop. 1 drop header: node, ports, queue id, reason. 2 local:
+#           node, ports, queue, egress time. 1 and 2 give the hop (items of ones are absent). metadata_bits, inner_type, intermediate
+#           are 0; the header's time is always present. Its Ethernet frame must be plausible, structure or not: else report-type, no row.
 #   plausible inner: Ethernet (14 bytes, tags skipped) with 0800 + nibble 4 and IHL ≥ 5, 86DD + nibble 6, 8847, 8848; IPv4; IPv6 likewise
 #   inner   a layer's *-truncated (link, mpls, ipv4, ipv6, ipv6-extension, udp, gre, erspan, vxlan, geneve, bth, bth-extension) inside a
 #           report becomes report-inner-truncated (same status_at). 0 bytes left where a BTH would begin, inside a report: ok.
@@ -1126,14 +1128,13 @@ class Reader:
         self.reach(at, 1, end, limit)
         version = self.data[at] >> 4
         if version == 0:
-            inner = self.report_05(at, end, limit)
+            row, hop, inner = self.report_05(at, end, limit)
             if not self.plausible(inner, limit):
                 raise Stop("report-type", at)
-            self.found(schema.FORMAT_REPORT_05)
-            self.follow(inner, limit, level)
+            self.accept(schema.FORMAT_REPORT_05, row, hop, inner, limit, level)
         elif version == 1:
             row, hop, inner_1 = self.report_1(at, end, limit)
-            self.accept_1(row, hop, inner_1, limit, level)
+            self.accept(schema.FORMAT_REPORT_1, row, hop, inner_1, limit, level)
         elif version == 2:
             self.reach(at, 8, end, limit)
             self.accept_2(self.report_2(at, end, limit), limit, level)
@@ -1148,15 +1149,14 @@ class Reader:
         before = set(self.warnings)
         try:
             if version == 0:
-                inner = self.report_05(at, end, limit)
+                row, hop, inner = self.report_05(at, end, limit)
                 if self.plausible(inner, limit):
-                    self.found(schema.FORMAT_REPORT_05)
-                    self.follow(inner, limit, level)
+                    self.accept(schema.FORMAT_REPORT_05, row, hop, inner, limit, level)
                     return True
             elif version == 1:
                 row, hop, inner_1 = self.report_1(at, end, limit)
                 if "report-length-mismatch" not in self.warnings and inner_1 and self.plausible(inner_1, limit):
-                    self.accept_1(row, hop, inner_1, limit, level)
+                    self.accept(schema.FORMAT_REPORT_1, row, hop, inner_1, limit, level)
                     return True
             elif version == 2 and at + 8 <= limit:
                 walked = self.report_2(at, end, limit)
@@ -1176,15 +1176,31 @@ class Reader:
         if at + size > limit:
             raise Stop("report-truncated", at)
 
-    def report_05(self, at: int, end: int, limit: int) -> tuple[str, int, int]:
-        """Telemetry report v0.5 (§13.1): only where its frame begins."""
+    def report_05(self, at: int, end: int, limit: int) -> tuple[dict[str, Any], dict[str, Any] | None, tuple[str, int, int]]:
+        """Telemetry report v0.5 (§13.1): its row, its hop, its inner frame. Raises Stop if it is not whole."""
         self.reach(at, 1, end, limit)
         kind = self.data[at] & 15
         if kind > 2:
             raise Stop("report-type", at)
         size = (12, 24, 28)[kind]
         self.reach(at, size, end, limit)
-        return ("ethernet", at + size, end)
+        word = self.u(at, 4)
+        row = blank(schema.REPORTS)
+        row.update(packet=0, report=0, version=schema.FORMAT_REPORT_05, report_type=kind, inner_type=0, hw_id=word & 63, node_id=0)
+        row.update(dropped=word >> 23 & 1, congested=word >> 22 & 1, tracked=word >> 21 & 1, intermediate=0, metadata_bits=0)
+        row.update(sequence=self.u(at + 4, 4), ingress_time_raw=self.u(at + 8, 4))
+        row["present"] = schema.HAS_REPORT_INGRESS_TIME
+        hop = None
+        if kind:
+            row["node_id"] = self.u(at + 12, 4)
+            hop = blank(schema.HOPS)
+            self.item(hop, "node", row["node_id"], 1, level2=False)
+            self.item(hop, "ingress_time", row["ingress_time_raw"], 1, level2=False)
+            self.report_item(row, hop, "ports", self.u(at + 16, 4), 1, level2=False)
+            self.report_item(row, hop, "drop" if kind == 1 else "queue", self.u(at + 20, 4), 1, level2=False)
+            if kind == 2:
+                self.report_item(row, hop, "egress_time", self.u(at + 24, 4), 1, level2=False)
+        return row, hop, ("ethernet", at + size, end)
 
     def report_1(self, at: int, end: int, limit: int) -> tuple[dict[str, Any], dict[str, Any] | None, tuple[str, int, int] | None]:
         """Telemetry report v1.0 (§13.2): its row, its hop, its inner packet. Raises Stop if it is not whole."""
@@ -1220,11 +1236,19 @@ class Reader:
         inner = at + 4 * length
         return row, hop, (("ethernet", "ipv4", "ipv6")[protocol], inner, end) if inner < end else None
 
-    def accept_1(self, row: dict[str, Any], hop: dict[str, Any] | None, inner: tuple[str, int, int] | None, limit: int, level: int) -> None:
-        """Take over a v1.0 report."""
-        self.found(schema.FORMAT_REPORT_1)
+    def accept(
+        self,
+        format_id: int,
+        row: dict[str, Any],
+        hop: dict[str, Any] | None,
+        inner: tuple[str, int, int] | None,
+        limit: int,
+        level: int,
+    ) -> None:
+        """Take over a v0.5 or v1.0 report."""
+        self.found(format_id)
         self.reports.append(row)
-        self.report_hop, self.report_format = hop, schema.FORMAT_REPORT_1
+        self.report_hop, self.report_format = hop, format_id
         if inner:
             self.follow(inner, limit, level)
 
@@ -1264,6 +1288,7 @@ class Reader:
             row["tx_utilisation_raw"] = value
             row["present"] |= schema.HAS_REPORT_UTILISATION
         elif name == "buffer":
+            row.update(buffer_id=value >> 24, buffer_depth_raw=value & 0xFFFFFF)
             row["present"] |= schema.HAS_REPORT_BUFFER
 
     def report_2(self, at: int, end: int, limit: int) -> dict[str, Any]:

@@ -113,7 +113,9 @@ def links() -> list[Link]:
     empty = quantiles(391, 0, 1, 1, 1)
     return [
         Link(port("1", 3, 0), "2", 2, "1", 763, 271_000, quantiles(763, 61, 300, 900, 950), quantiles(763, 0, 1, 1, 1)),
-        Link(port("2", 2, 0), "4", 4, "1", 763, 271_000, quantiles(763, 395_000, 409_000, 409_600, 409_600), quantiles(763, 78, 79, 79, 79)),
+        Link(
+            port("2", 2, 0), "4", 4, "1", 763, 271_000, quantiles(763, 395_000, 409_000, 409_600, 409_600), quantiles(763, 78, 79, 79, 79)
+        ),
         Link(port("1", 4, 0), "3", 3, "1", 391, 139_000, calm, empty),
         Link(port("3", 2, 0), "4", 4, "2", 391, 139_000, calm, empty),
         Link(port("4", 3, 0), None, None, None, 763, 271_000, quantiles(763, 57, 300, 400, 410), quantiles(763, 0, 0, 0, 0)),
@@ -129,7 +131,9 @@ def paths() -> list[PathSummary]:
 
 
 def queues() -> list[QueueSummary]:
-    return [QueueSummary(link.source, link.packets, link.bytes, link.latency, link.depth, 1.04, START, START + 5 * SECOND) for link in links()]
+    return [
+        QueueSummary(link.source, link.packets, link.bytes, link.latency, link.depth, 1.04, START, START + 5 * SECOND) for link in links()
+    ]
 
 
 def congested() -> Summary:
@@ -177,7 +181,10 @@ def named_fabric() -> Summary:
         peak_latency=118_400_000,
         impact=5.2e10,
         impact_unit="packets × ns",
-        culprits=[flow("2001:db8:1::5", "2001:db8:3::6", 49153, 0x1234, 8800, 0.91), flow("2001:db8:1::7", "2001:db8:3::6", 50000, 0x88, 700, 0.07)],
+        culprits=[
+            flow("2001:db8:1::5", "2001:db8:3::6", 49153, 0x1234, 8800, 0.91),
+            flow("2001:db8:1::7", "2001:db8:3::6", 50000, 0x88, 700, 0.07),
+        ],
         victims=[flow("2001:db8:2::1", "2001:db8:3::5", 49160, 0x999, 100, 0.4)],
         victim_ports=["leaf-1 port Ethernet1/1", "leaf-2 port Ethernet1/1"],
     )
@@ -212,7 +219,16 @@ def named_fabric() -> Summary:
     )
     lossy = quality(
         losses=[
-            {"kind": "report-2.0", "node_id": 4, "stream": 1, "received": 900, "lost": 100, "reordered": 3, "duplicated": 0, "static": False},
+            {
+                "kind": "report-2.0",
+                "node_id": 4,
+                "stream": 1,
+                "received": 900,
+                "lost": 100,
+                "reordered": 3,
+                "duplicated": 0,
+                "static": False,
+            },
             {"kind": "erspan", "node_id": 7, "stream": 0, "received": 900, "lost": 0, "reordered": 0, "duplicated": 0, "static": True},
         ],
         drops=[{"node_id": 4, "reason": 71, "reports": 12}],

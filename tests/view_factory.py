@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.fold.histogram import Histograms, count_value
+from int_analyzer.fold.histogram import Histograms
 from int_analyzer.fold.view import BucketView, FlowView, PairView, PathView, QueueView, SequenceView, View
 
 MS = 1_000_000
@@ -98,6 +98,7 @@ class Traffic:
             sequences=SequenceView(
                 kind=[stream[0] for stream in self.streams],
                 node_id=_ints(stream[1] for stream in self.streams),
+                source=["10.0.0.4" for _ in self.streams],
                 stream=_ints(0 for _ in self.streams),
                 received=_ints(stream[2] for stream in self.streams),
                 lost=_ints(stream[3] for stream in self.streams),
@@ -124,8 +125,7 @@ def _histograms(rows: list[list[int]]) -> Histograms:
     made = Histograms(len(rows))
     for row, values in enumerate(rows):
         for value in values:
-            made.reserve_blocks(1)
-            count_value(made.arrays(), row, value)
+            made.add(row, value)
     return made
 
 

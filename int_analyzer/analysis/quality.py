@@ -79,6 +79,7 @@ def _losses(view: View, profile: Profile) -> list[dict[str, object]]:
                 "node": profile.node_name(node) if kind.startswith("report") else None,
                 "node_id": node,
                 "stream": int(sequences.stream[row]),
+                "source": sequences.source[row],
                 "received": received,
                 "lost": None if static else lost,
                 "loss_share": None if static else _share(lost, lost + received),

@@ -28,7 +28,7 @@ KNOWN_LINKS = frozenset(
         ethernet.LINK_RAW,
         ethernet.LINK_IPV4,
         ethernet.LINK_IPV6,
-        *ethernet.LINK_NULL_RAW,
+        *ethernet.LINK_RAW_OLD,
     )
 )
 """Link types that the decode understands; a capture with no other is refused."""

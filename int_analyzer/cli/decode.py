@@ -49,11 +49,18 @@ def decode(
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=0, metavar="N", help="At most N rows; 0 for all. Default: 50 as a table, else all.", show_default=False),
+        typer.Option(
+            "--limit", "-n", min=0, metavar="N", help="At most N rows; 0 for all. Default: 50 as a table, else all.", show_default=False
+        ),
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option("--columns", metavar="A,B,…", help="Only these columns. Default: the most telling ones as a table, else all.", show_default=False),
+        typer.Option(
+            "--columns",
+            metavar="A,B,…",
+            help="Only these columns. Default: the most telling ones as a table, else all.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file instead of standard output.", show_default=False)

@@ -22,7 +22,9 @@ def doctor() -> None:
     states = []
     for check in installation.checks():
         mark = {installation.GOOD: "ok", installation.LACKING: "--", installation.BROKEN: "!!"}[check.state]
-        print(installation.home_relative(f"{mark}  {check.name:<16} {check.found}{f'  → {check.consequence}' if check.consequence else ''}"))
+        print(
+            installation.home_relative(f"{mark}  {check.name:<16} {check.found}{f'  → {check.consequence}' if check.consequence else ''}")
+        )
         states.append(check.state)
     lacking, broken = states.count(installation.LACKING), states.count(installation.BROKEN)
     print()

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from int_analyzer._jit import inlined
+from int_analyzer.columns import get
 from int_analyzer.fold.buckets import NEVER
-from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, FACTOR_5, mixed, product, wide
-from int_analyzer.fold.table import Table, find
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, FACTOR_5, mixed, product
+from int_analyzer.fold.table import FLOWS, KEY, Table, find
 from int_analyzer.fold.view import FlowView
 
 # Words of a row, three cache lines.
@@ -19,7 +20,7 @@ SRC_HI, SRC_LO, DST_HI, DST_LO, PORTS, DEST_QP, PACKETS, BYTES = 0, 1, 2, 3, 4, 
 FIRST_NS, LAST_NS, TELEMETRY, GUESS, PATH, PATH_NS, CE, CNP = 8, 9, 10, 11, 12, 13, 14, 15
 PATH_CHANGES, PATH_CHANGE_NS, FIRST_PATH, FIRST_PATH_NS = 16, 17, 18, 19
 HASH = 23
-WIDTH, KEY = 24, 6
+WIDTH, KEY_WORDS = 24, 6
 _PATH_WORDS = [PATH, PATH_NS, PATH_CHANGES, PATH_CHANGE_NS, FIRST_PATH, FIRST_PATH_NS]
 """PORTS is IP version · 2^48 + protocol · 2^40 + (source port + 1) · 2^20 + destination port + 1, absent ports being −1. GUESS is
 the path of the last packet, PATH that of the last packet with a whole stack; a path is kept as its row + 1, 0 if there is none."""
@@ -28,49 +29,53 @@ TCP, UDP = 6, 17
 
 
 @inlined
-def find_flow(flows: Any, key: Any, packets: Any, packet: int, dest_qp: int) -> int:
+def find_flow(rows: Any, index: Any, work: Any, columns: Any, packet: int, dest_qp: int) -> int:
     """Row of the packet's flow, made if it is new; there is room for it."""
-    protocol = wide(packets.protocol[packet])
-    src_port, dst_port = wide(packets.src_port[packet]) + 1, wide(packets.dst_port[packet]) + 1
+    protocol = get(columns, "packets.protocol", packet)
+    src_port, dst_port = get(columns, "packets.src_port", packet) + 1, get(columns, "packets.dst_port", packet) + 1
     # Ports are 0 where the transport header was not reached (fragments, short captures).
     if (protocol != UDP and protocol != TCP) or src_port + dst_port == 2:
         src_port, dst_port = 0, 0
-    key[SRC_HI] = packets.src_hi[packet]
-    key[SRC_LO] = packets.src_lo[packet]
-    key[DST_HI] = packets.dst_hi[packet]
-    key[DST_LO] = packets.dst_lo[packet]
-    key[PORTS] = (wide(packets.ip_version[packet]) << 48) | (protocol << 40) | (src_port << 20) | dst_port
-    key[DEST_QP] = dest_qp
+    src_hi, src_lo = get(columns, "packets.src_hi", packet), get(columns, "packets.src_lo", packet)
+    dst_hi, dst_lo = get(columns, "packets.dst_hi", packet), get(columns, "packets.dst_lo", packet)
+    ports = (get(columns, "packets.ip_version", packet) << 48) | (protocol << 40) | (src_port << 20) | dst_port
+    work[KEY + SRC_HI] = src_hi
+    work[KEY + SRC_LO] = src_lo
+    work[KEY + DST_HI] = dst_hi
+    work[KEY + DST_LO] = dst_lo
+    work[KEY + PORTS] = ports
+    work[KEY + DEST_QP] = dest_qp
     hashed = mixed(
-        product(key[SRC_HI], FACTOR_0)
-        ^ product(key[SRC_LO], FACTOR_1)
-        ^ product(key[DST_HI], FACTOR_2)
-        ^ product(key[DST_LO], FACTOR_3)
-        ^ product(key[PORTS], FACTOR_4)
-        ^ product(key[DEST_QP], FACTOR_5)
+        product(src_hi, FACTOR_0)
+        ^ product(src_lo, FACTOR_1)
+        ^ product(dst_hi, FACTOR_2)
+        ^ product(dst_lo, FACTOR_3)
+        ^ product(ports, FACTOR_4)
+        ^ product(dest_qp, FACTOR_5)
     )
-    before = flows.used[0]
-    flow = find(flows, key, KEY, hashed)
-    if flows.used[0] != before:
-        flows.rows[flow, FIRST_NS] = NEVER
+    before = work[FLOWS]
+    flow = find(rows, index, work, FLOWS, KEY_WORDS, hashed)
+    if work[FLOWS] != before:
+        rows[flow, FIRST_NS] = NEVER
     return flow
 
 
 @inlined
-def count_packet(flows: Any, flow: int, time: int, size: int) -> None:
-    """Add a packet to its flow."""
-    rows = flows.rows
+def count_packet(rows: Any, flow: int, time: int, size: int, telemetry: int, marked: int, notified: int) -> None:
+    """Add a packet to its flow; `telemetry`, `marked` (CE) and `notified` (it is a CNP) are 0 or 1."""
     rows[flow, PACKETS] += 1
     rows[flow, BYTES] += size
+    rows[flow, TELEMETRY] += telemetry
+    rows[flow, CE] += marked
+    rows[flow, CNP] += notified
     rows[flow, LAST_NS] = max(rows[flow, LAST_NS], time)
     if time < rows[flow, FIRST_NS] and time > 0:
         rows[flow, FIRST_NS] = time
 
 
 @inlined
-def follow(flows: Any, flow: int, path: int, time: int, whole: bool) -> None:
+def follow(rows: Any, flow: int, path: int, time: int, whole: bool) -> None:
     """Note the path of a packet. Only a whole stack can tell that a flow has moved: a hole or a single node's report cannot."""
-    rows = flows.rows
     rows[flow, GUESS] = path + 1
     if not whole:
         return
@@ -112,7 +117,7 @@ class Flows:
     """The flows seen last, at most `maximum`; those forgotten are counted."""
 
     def __init__(self, maximum: int) -> None:
-        self.table = Table(WIDTH, KEY, maximum)
+        self.table = Table(WIDTH, KEY_WORDS, maximum)
         self.evicted = 0
 
     def evict(self, keep: int, wanted: Any) -> Any:

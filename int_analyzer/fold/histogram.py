@@ -6,7 +6,6 @@ queue that sees three octaves costs 1.5 kB. Merging adds counters, so merged qua
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,16 +18,12 @@ SUB_BUCKETS = 64
 BLOCKS = 58
 """Blocks of a row: 0 holds 0…63, block b ≥ 1 holds 2^(b+5)…2^(b+6) − 1."""
 
-# Module-level: a kernel's argument.
-HistogramArrays = namedtuple("HistogramArrays", ["blocks", "pool", "used"])
-"""blocks int32[rows, 58]: a row's block in the pool, 0 if none; pool int64[n, 64], its block 0 is nobody's; used int64[1]: blocks."""
-
 
 @kernel
 def _float_place(value: int) -> int:
     # The exponent and the six upper bits of the mantissa are octave and sub-bucket; 2^6 stands at 64. Above 2^53 the float may be
     # rounded up to the next sub-bucket, never further.
-    return (np.float64(value).view(np.int64) >> 46) - ((1023 + 5) << 6)  # type: ignore[no-any-return]
+    return (np.float64(value).view(np.int64) >> 46) - ((1023 + 5) << 6)  # type: ignore[return-value]
 
 
 @reader(lambda: compiled(_float_place))
@@ -39,17 +34,21 @@ def place(value: int) -> int:
 
 
 @inlined
-def count_value(histograms: Any, row: int, value: int) -> None:
-    """Count `value` ≥ 0 in a row; the pool has room for one more block."""
+def count_in(blocks: Any, pool: Any, used: Any, word: int, row: int, value: int) -> None:
+    """Count `value` (0 … 2^62) in a row; the pool has room for one more block.
+
+    blocks int32[rows, 58]: a row's blocks in the pool, 0 where it has none; pool int64[n, 64], its block 0 stays empty; used[word]:
+    blocks in use.
+    """
     at = value
     if value >= 64:
         at = place(value)
-    block = wide(histograms.blocks[row, at >> 6])
+    block = wide(blocks[row, at >> 6])
     if block == 0:
-        block = histograms.used[0]
-        histograms.used[0] = block + 1
-        histograms.blocks[row, at >> 6] = block
-    histograms.pool[block, at & 63] += 1
+        block = used[word]
+        used[word] = block + 1
+        blocks[row, at >> 6] = block
+    pool[block, at & 63] += 1
 
 
 def lowest(places: Any) -> Any:
@@ -68,13 +67,16 @@ class Histograms:
     """Histograms by row; rows come into being with `reserve_rows`."""
 
     def __init__(self, rows: int = 0) -> None:
-        self.blocks = np.zeros((max(rows, 1), BLOCKS), dtype=np.int32)
-        self.pool = np.zeros((16, SUB_BUCKETS), dtype=np.int64)
-        self.used = np.ones(1, dtype=np.int64)
+        self.blocks: Any = np.zeros((max(rows, 1), BLOCKS), dtype=np.int32)
+        self.pool: Any = np.zeros((16, SUB_BUCKETS), dtype=np.int64)
+        self.used = 1
 
-    def arrays(self) -> HistogramArrays:
-        """What a kernel takes."""
-        return HistogramArrays(self.blocks, self.pool, self.used)
+    def add(self, row: int, value: int) -> None:
+        """Count `value` ≥ 0 in a row."""
+        self.reserve_blocks(1)
+        used = [self.used]
+        count_in(memoryview(self.blocks), memoryview(self.pool), used, 0, row, value)
+        self.used = used[0]
 
     def reserve_rows(self, rows: int) -> None:
         """Make room for rows 0 … rows − 1."""
@@ -85,7 +87,7 @@ class Histograms:
 
     def reserve_blocks(self, more: int) -> None:
         """Make room for `more` blocks beyond those in use."""
-        used = int(self.used[0])
+        used = self.used
         if used + more > self.pool.shape[0]:
             # By half, not by two: this is the largest array of a state.
             grown = np.zeros((max(used + more, self.pool.shape[0] * 3 // 2), SUB_BUCKETS), dtype=np.int64)
@@ -133,10 +135,10 @@ class Histograms:
         taken = self.blocks[np.asarray(rows, dtype=np.int64)]
         for block in np.nonzero(taken.any(axis=0))[0]:
             result.reserve_blocks(1)
-            at = int(result.used[0])
+            at = result.used
             result.pool[at] = self.pool[taken[:, block]].sum(axis=0)
             result.blocks[0, block] = at
-            result.used[0] = at + 1
+            result.used = at + 1
         return result
 
     def merge(self, other: Histograms, rows: Any) -> None:
@@ -148,15 +150,21 @@ class Histograms:
         mine = np.asarray(rows)[theirs]
         new = np.nonzero(self.blocks[mine, block] == 0)[0]
         self.reserve_blocks(len(new))
-        used = int(self.used[0])
+        used = self.used
         self.blocks[mine[new], block[new]] = np.arange(used, used + len(new), dtype=np.int32)
-        self.used[0] = used + len(new)
+        self.used = used + len(new)
         self.pool[self.blocks[mine, block]] += other.pool[other.blocks[theirs, block]]
 
-    def copy(self, rows: int | None = None) -> Histograms:
-        """An independent copy of all rows, or of the first `rows`."""
-        result = Histograms()
-        result.blocks = self.blocks[:rows].copy()
-        result.pool = self.pool[: int(self.used[0])].copy()
-        result.used = self.used.copy()
+    def copy(self) -> Histograms:
+        """An independent copy."""
+        return self.every(1)[0]
+
+    def every(self, step: int, rows: int | None = None) -> list[Histograms]:
+        """Copies of every `step`th of the first `rows` rows, beginning with row 0, row 1, … They share one pool, for reading."""
+        pool = self.pool[: self.used].copy()
+        result = []
+        for first in range(step):
+            part = Histograms()
+            part.blocks, part.pool, part.used = self.blocks[first:rows:step].copy(), pool, self.used
+            result.append(part)
         return result

@@ -10,35 +10,31 @@ from typing import Any
 import numpy as np
 
 from int_analyzer._jit import inlined
-from int_analyzer.fold import flows as flow_rows
-from int_analyzer.fold import queues as queue_rows
 from int_analyzer.fold.buckets import NEVER
-from int_analyzer.fold.table import Table, find
+from int_analyzer.fold.table import KEY, PAIRS, Table, find
 from int_analyzer.fold.view import PairView
 
 # Words of a row. Its hash is that of its queue xor that of its flow, so that it survives a renumbering of both.
 QUEUE, FLOW, PACKETS, BYTES, EXCESS_SUM, DEPTH_SUM, FIRST_NS, LAST_NS, HASH = 0, 1, 2, 3, 4, 5, 6, 7, 9
-WIDTH, KEY = 10, 2
+WIDTH, KEY_WORDS = 10, 2
 
 
 @inlined
-def count_pair(
-    pairs: Any, key: Any, queues: Any, flows: Any, queue: int, flow: int, latency: int, depth: int, time: int, size: int
-) -> None:
-    """Add an elevated hop (latency and depth −1 if absent) to its queue and flow; there is room for a new pair."""
-    key[QUEUE] = queue
-    key[FLOW] = flow
-    before = pairs.used[0]
-    pair = find(pairs, key, KEY, queues.rows[queue, queue_rows.HASH] ^ flows.rows[flow, flow_rows.HASH])
-    rows = pairs.rows
-    if pairs.used[0] != before:
+def count_pair(rows: Any, index: Any, work: Any, queue: int, flow: int, hashed: int, excess: int, depth: int, time: int, size: int) -> None:
+    """Add an elevated hop to its queue and flow; there is room for a new pair.
+
+    excess: latency above the queue's lowest, 0 if there is none; depth: −1 if absent; hashed: hash of the queue xor that of the flow.
+    """
+    work[KEY + QUEUE] = queue
+    work[KEY + FLOW] = flow
+    before = work[PAIRS]
+    pair = find(rows, index, work, PAIRS, KEY_WORDS, hashed)
+    if work[PAIRS] != before:
         rows[pair, FIRST_NS] = NEVER
     rows[pair, PACKETS] += 1
     rows[pair, BYTES] += size
-    if latency >= 0:
-        rows[pair, EXCESS_SUM] += latency - queues.rows[queue, queue_rows.LATENCY_LOW]
-    if depth >= 0:
-        rows[pair, DEPTH_SUM] += depth
+    rows[pair, EXCESS_SUM] += excess
+    rows[pair, DEPTH_SUM] += max(depth, 0)
     rows[pair, LAST_NS] = max(rows[pair, LAST_NS], time)
     if time < rows[pair, FIRST_NS] and time > 0:
         rows[pair, FIRST_NS] = time
@@ -48,7 +44,7 @@ class Pairs:
     """The heaviest flows of each queue, at most `maximum` pairs; those forgotten are counted."""
 
     def __init__(self, maximum: int) -> None:
-        self.table = Table(WIDTH, KEY, maximum)
+        self.table = Table(WIDTH, KEY_WORDS, maximum)
         self.evicted = 0
 
     def of_flows(self, flows: int) -> Any:
@@ -56,6 +52,13 @@ class Pairs:
         wanted = np.zeros(flows, dtype=bool)
         wanted[self.table.data[:, FLOW]] = True
         return wanted
+
+    def reserve(self, hops: int) -> None:
+        """Make room for a packet of so many hops: grow, or forget the half."""
+        # One packet has to fit, whatever the maximum.
+        self.table.maximum = max(self.table.maximum, 2 * hops)
+        if not self.table.reserve(hops):
+            self.evict(self.table.maximum // 2)
 
     def evict(self, keep: int) -> None:
         """Forget all but `keep` pairs: every queue keeps as many of its heaviest flows as any other."""

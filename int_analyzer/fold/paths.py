@@ -6,7 +6,6 @@ comparison, with no lookup by hash; only a packet on another path hashes its hop
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from int_analyzer._jit import inlined
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, mixed, product
 from int_analyzer.fold.queues import NODE, PORT, find_queue, hop_key
-from int_analyzer.fold.table import Table
+from int_analyzer.fold.table import LOWER, PATH_HOPS, PATHS, UPPER, Table
 from int_analyzer.fold.view import PathView
 
 # Words of a row. The key is not in the row but in the hops that it points to.
@@ -25,80 +24,83 @@ WIDTH = 8
 QUEUE_SHIFT, INGRESS_MASK = 34, (1 << 34) - 1
 """A word of `hops`: queue row · 2^34 + ingress port + 1 (0 if absent)."""
 
-_UPPER = -1 << 32
-
-# Module-level: a kernel's argument.
-PathArrays = namedtuple("PathArrays", ["table", "hops", "used"])
-"""table TableArrays; hops int64[capacity]: hops of all paths; used int64[1]: hops in use."""
-
 
 @inlined
-def _same(paths: Any, queues: Any, hops: Any, path: int, first: int, count: int) -> bool:
+def _same(rows: Any, path_hops: Any, queue_rows: Any, columns: Any, path: int, first: int, count: int) -> bool:
     """Whether the hops from row `first` on are those of a path."""
-    if paths.table.rows[path, LENGTH] != count:
+    if rows[path, LENGTH] != count:
         return False
-    offset = paths.table.rows[path, OFFSET]
+    offset = rows[path, OFFSET]
     for i in range(count):
-        node, port, ingress = hop_key(hops, first + i)
-        word = paths.hops[offset + i]
+        node, port, ingress = hop_key(columns, first + i)
+        word = path_hops[offset + i]
         queue = word >> QUEUE_SHIFT
-        if queues.rows[queue, NODE] != node or queues.rows[queue, PORT] != port or (word & INGRESS_MASK) != ingress:
+        if queue_rows[queue, NODE] != node or queue_rows[queue, PORT] != port or (word & INGRESS_MASK) != ingress:
             return False
     return True
 
 
 @inlined
-def find_path(paths: Any, queues: Any, key: Any, hops: Any, guess: int, first: int, count: int) -> int:
+def find_path(
+    rows: Any,
+    index: Any,
+    path_hops: Any,
+    queue_rows: Any,
+    queue_index: Any,
+    work: Any,
+    columns: Any,
+    guess: int,
+    first: int,
+    count: int,
+) -> int:
     """Path of the hops from row `first` on, made if it is new; `guess` (or −1) is tried first.
 
     −1 if there is no room for it or for one of its queues: its hops (queue −1 if there is no room) then stand behind those in use,
-    until the next packet. There is room for that.
+    until the next packet. There is room for that. path_hops int64[capacity]: hops of all paths.
     """
-    if guess >= 0 and _same(paths, queues, hops, guess, first, count):
+    if guess >= 0 and _same(rows, path_hops, queue_rows, columns, guess, first, count):
         return guess
-    hashed = count
+    hashed: int = count
     for i in range(count):
-        node, port, ingress = hop_key(hops, first + i)
+        node, port, ingress = hop_key(columns, first + i)
         hashed = product(hashed ^ product(node, FACTOR_0) ^ product(port, FACTOR_1) ^ product(ingress, FACTOR_2), FACTOR_3)
         hashed ^= hashed >> 29
     hashed = mixed(hashed)
-    index = paths.table.index
     mask = index.shape[0] - 1
     at = hashed & mask
-    while index[at] != 0:
-        slot = index[at]
+    slot = index[at]
+    while slot != 0:
         if (slot ^ hashed) >> 32 == 0:
-            path = (slot & 0xFFFFFFFF) - 1
-            if _same(paths, queues, hops, path, first, count):
+            path: int = (slot & LOWER) - 1
+            if _same(rows, path_hops, queue_rows, columns, path, first, count):
                 return path
         at = (at + 1) & mask
-    offset = paths.used[0]
-    path = paths.table.used[0]
-    if path == paths.table.rows.shape[0]:
+        slot = index[at]
+    offset = work[PATH_HOPS]
+    path = work[PATHS]
+    if path == rows.shape[0]:
         path = -1
     for i in range(count):
-        node, port, ingress = hop_key(hops, first + i)
-        queue = find_queue(queues, key, node, port)
+        node, port, ingress = hop_key(columns, first + i)
+        queue = find_queue(queue_rows, queue_index, work, node, port)
         if queue < 0:
             path = -1
-        paths.hops[offset + i] = (queue << QUEUE_SHIFT) | ingress
+        path_hops[offset + i] = (queue << QUEUE_SHIFT) | ingress
     if path < 0:
         return -1
-    rows = paths.table.rows
     rows[path, OFFSET] = offset
     rows[path, LENGTH] = count
     rows[path, FIRST_NS] = NEVER
     rows[path, HASH] = hashed
-    index[at] = (hashed & _UPPER) | (path + 1)
-    paths.table.used[0] = path + 1
-    paths.used[0] = offset + count
+    index[at] = (hashed & UPPER) | (path + 1)
+    work[PATHS] = path + 1
+    work[PATH_HOPS] = offset + count
     return path
 
 
 @inlined
-def count_packet(paths: Any, path: int, time: int, size: int, hole: int) -> None:
+def count_packet(rows: Any, path: int, time: int, size: int, hole: int) -> None:
     """Add a packet to its path; `hole` is 1 if a node on it left no hop."""
-    rows = paths.table.rows
     rows[path, PACKETS] += 1
     rows[path, BYTES] += size
     rows[path, HOLES] += hole
@@ -113,19 +115,14 @@ class Paths:
     def __init__(self, maximum: int) -> None:
         self.table = Table(WIDTH, 0, maximum)
         self.hops = np.zeros(512, dtype=np.int64)
-        self.used = np.zeros(1, dtype=np.int64)
-
-    def arrays(self, fast: bool) -> PathArrays:
-        """What a kernel takes."""
-        return PathArrays(self.table.arrays(fast), self.hops, self.used)
+        self.used = 0
 
     def reserve(self, hops: int) -> None:
         """Make room for one more path, of so many hops."""
         self.table.reserve(1)
-        used = int(self.used[0])
-        if used + hops > self.hops.shape[0]:
-            grown = np.zeros(max(used + hops, 2 * self.hops.shape[0]), dtype=np.int64)
-            grown[:used] = self.hops[:used]
+        if self.used + hops > self.hops.shape[0]:
+            grown = np.zeros(max(self.used + hops, 2 * self.hops.shape[0]), dtype=np.int64)
+            grown[: self.used] = self.hops[: self.used]
             self.hops = grown
 
     def sequences(self) -> list[Any]:
@@ -137,7 +134,7 @@ class Paths:
         known = {hops.tobytes(): row for row, hops in enumerate(self.sequences())}
         rows = np.full(len(other.table), -1, dtype=np.int64)
         fresh: list[Any] = []
-        end = int(self.used[0])
+        end = self.used
         hops = [self.hops[:end]]
         for row, theirs in enumerate(other.sequences()):
             queue = queues[theirs >> QUEUE_SHIFT]
@@ -155,7 +152,7 @@ class Paths:
         if fresh:
             self.table.replace(np.concatenate([self.table.data, np.array(fresh)]))
             self.hops = np.concatenate(hops)
-            self.used[0] = end
+            self.used = end
         target, theirs = rows[rows >= 0], other.table.data[rows >= 0]
         mine = self.table.data[target]
         mine[:, [PACKETS, BYTES, HOLES]] += theirs[:, [PACKETS, BYTES, HOLES]]
@@ -169,7 +166,7 @@ class Paths:
         other = Paths(self.table.maximum)
         other.table = self.table.copy()
         other.hops = self.hops.copy()
-        other.used = self.used.copy()
+        other.used = self.used
         return other
 
     def view(self) -> PathView:

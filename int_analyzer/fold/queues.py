@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from int_analyzer._jit import inlined
+from int_analyzer.columns import get
 from int_analyzer.fold import buckets as bucket_log
 from int_analyzer.fold.buckets import NEVER, Buckets, append
-from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, mixed, product, wide
-from int_analyzer.fold.histogram import Histograms, count_value
-from int_analyzer.fold.table import Table, find
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, mixed, product
+from int_analyzer.fold.histogram import Histograms, count_in
+from int_analyzer.fold.table import BLOCKS, KEY, QUEUES, Table, find
 from int_analyzer.fold.view import BucketView, QueueView
 from int_analyzer.schema import (
     HAS_DEPTH,
@@ -34,7 +35,7 @@ NODE, PORT, BUCKET, PACKETS, BYTES, LATENCY_COUNT, LATENCY_SUM, LATENCY_MAX = 0,
 DEPTH_COUNT, DEPTH_SUM, DEPTH_MAX, DEPTH_MAX_NS, LATENCY_LOW, DEPTH_LOW, DEPTH_AVERAGE, LAST_NS = 8, 9, 10, 11, 12, 13, 14, 15
 FIRST_NS, UTILISATION_MAX, FROM_TIMES, CONTRADICTED, ALL_ZERO, TRUNCATED = 16, 17, 18, 19, 20, 21
 HASH = 23
-WIDTH, KEY = 24, 2
+WIDTH, KEY_WORDS = 24, 2
 """PORT is (egress port + 1) · 512 + queue id + 1, absent ones being −1. DEPTH_AVERAGE is a moving mean of 1024 packets × 1024."""
 
 NO_BUCKET = -(1 << 62)
@@ -46,36 +47,36 @@ _MEASURES = HAS_LATENCY | HAS_DEPTH | _TIMES
 
 
 @inlined
-def hop_key(hops: Any, hop: int) -> tuple[int, int, int]:
+def hop_key(columns: Any, hop: int) -> tuple[int, int, int]:
     """Node, PORT word and ingress port + 1 of a hop."""
-    present = wide(hops.present[hop])
+    present = get(columns, "hops.present", hop)
     node, ingress, egress, queue = -1, 0, 0, 0
     if present & HAS_NODE != 0:
-        node = wide(hops.node_id[hop])
+        node = get(columns, "hops.node_id", hop)
     if present & HAS_INGRESS_PORT != 0:
-        ingress = wide(hops.ingress_port[hop]) + 1
+        ingress = get(columns, "hops.ingress_port", hop) + 1
     if present & HAS_EGRESS_PORT != 0:
-        egress = wide(hops.egress_port[hop]) + 1
+        egress = get(columns, "hops.egress_port", hop) + 1
     if present & HAS_QUEUE != 0:
-        queue = wide(hops.queue_id[hop]) + 1
+        queue = get(columns, "hops.queue_id", hop) + 1
     return node, (egress << 9) | queue, ingress
 
 
 @inlined
-def find_queue(queues: Any, key: Any, node: int, port: int) -> int:
+def find_queue(rows: Any, index: Any, work: Any, node: int, port: int) -> int:
     """Row of a queue, made if it is new; −1 if there is no room."""
-    key[0] = node
-    key[1] = port
-    before = queues.used[0]
-    row = find(queues, key, KEY, mixed(product(node, FACTOR_0) ^ product(port, FACTOR_1)))
-    if queues.used[0] != before:
-        queues.rows[row, BUCKET] = NO_BUCKET
-        queues.rows[row, LATENCY_MAX] = -1
-        queues.rows[row, DEPTH_MAX] = -1
-        queues.rows[row, UTILISATION_MAX] = -1
-        queues.rows[row, LATENCY_LOW] = NEVER
-        queues.rows[row, DEPTH_LOW] = NEVER
-        queues.rows[row, FIRST_NS] = NEVER
+    work[KEY] = node
+    work[KEY + 1] = port
+    before = work[QUEUES]
+    row = find(rows, index, work, QUEUES, KEY_WORDS, mixed(product(node, FACTOR_0) ^ product(port, FACTOR_1)))
+    if work[QUEUES] != before:
+        rows[row, BUCKET] = NO_BUCKET
+        rows[row, LATENCY_MAX] = -1
+        rows[row, DEPTH_MAX] = -1
+        rows[row, UTILISATION_MAX] = -1
+        rows[row, LATENCY_LOW] = NEVER
+        rows[row, DEPTH_LOW] = NEVER
+        rows[row, FIRST_NS] = NEVER
     return row
 
 
@@ -86,24 +87,23 @@ def _close(a: int, b: int) -> bool:
 
 
 @inlined
-def time_difference(hops: Any, hop: int) -> int:
+def _time_difference(columns: Any, hop: int) -> int:
     """Egress − ingress time, modulo 2^32 if both are 32-bit values; −1 if it is negative or implausible."""
-    begin = wide(hops.ingress_time_raw[hop])
-    end = wide(hops.egress_time_raw[hop])
+    begin = get(columns, "hops.ingress_time_raw", hop)
+    end = get(columns, "hops.egress_time_raw", hop)
     if (begin | end) >> 32 == 0:
         return (end - begin) & 0xFFFFFFFF
-    # 64-bit times with the top bit set compare wrongly only with those without: across that wrap there is no latency.
+    # Times are unsigned: where one has the top bit and the other has not, they are too far apart anyway.
     if end < begin or (begin < 0 and end >= 0) or end - begin >= IMPLAUSIBLE:
         return -1
     return end - begin
 
 
 @inlined
-def begin_bucket(queues: Any, buckets: Any, queue: int, bucket: int) -> None:
+def _begin_bucket(rows: Any, log: Any, work: Any, queue: int, bucket: int) -> None:
     """Put the current bucket of a queue into the log and begin another."""
-    rows = queues.rows
     if rows[queue, PACKETS] != 0:
-        append(buckets, queue, rows, BUCKET)
+        append(log, work, queue, rows, BUCKET)
     rows[queue, BUCKET] = bucket
     for word in range(PACKETS, DEPTH_MAX_NS + 1):
         rows[queue, word] = 0
@@ -113,18 +113,17 @@ def begin_bucket(queues: Any, buckets: Any, queue: int, bucket: int) -> None:
 
 @inlined
 def count_hop(
-    queues: Any, latencies: Any, depths: Any, buckets: Any, hops: Any, hop: int, queue: int, bucket: int, time: int, size: int
+    rows: Any, blocks: Any, pool: Any, log: Any, work: Any, columns: Any, hop: int, queue: int, bucket: int, time: int, size: int
 ) -> tuple[int, int, bool]:
     """Add a hop to its queue: its latency and depth (−1 if it has none), and whether the queue is well above its low-water mark.
 
-    Elevated is a latency above 4 × the lowest latency of the queue + 4, or a depth above 4 × its lowest depth + 4 and above its
-    moving mean: raw units, so that a queue is compared with nothing but itself. The mean keeps out the noise of a calm queue whose
-    lowest depth is 0.
+    Elevated is a latency above 4 × the lowest latency of the queue + 4, or a depth above both 4 × its lowest depth + 4 and its moving
+    mean: raw units, so that a queue is compared with nothing but itself. The mean keeps out the noise of a calm queue whose lowest
+    depth is 0; where a latency speaks for the queue too (not one that can be 0), depth has to be above 4 × the mean.
     """
-    rows = queues.rows
-    present = wide(hops.present[hop])
+    present = get(columns, "hops.present", hop)
     if rows[queue, BUCKET] != bucket:
-        begin_bucket(queues, buckets, queue, bucket)
+        _begin_bucket(rows, log, work, queue, bucket)
     rows[queue, PACKETS] += 1
     rows[queue, BYTES] += size
     rows[queue, LAST_NS] = max(rows[queue, LAST_NS], time)
@@ -133,9 +132,9 @@ def count_hop(
 
     latency = -1
     if present & HAS_LATENCY != 0:
-        latency = wide(hops.hop_latency_raw[hop])
+        latency = get(columns, "hops.hop_latency_raw", hop)
     if present & _TIMES == _TIMES:
-        difference = time_difference(hops, hop)
+        difference = _time_difference(columns, hop)
         if difference >= 0:
             if latency < 0:
                 latency = difference
@@ -143,6 +142,7 @@ def count_hop(
             elif not (_close(latency, difference) or _close(latency, difference // 1000) or _close(latency // 1000, difference)):
                 rows[queue, CONTRADICTED] += 1
     elevated = False
+    calm = 1
     if latency >= 0:
         rows[queue, LATENCY_COUNT] += 1
         rows[queue, LATENCY_SUM] += latency
@@ -150,11 +150,13 @@ def count_hop(
         low = min(rows[queue, LATENCY_LOW], latency)
         rows[queue, LATENCY_LOW] = low
         elevated = latency > 4 * low + 4
-        count_value(latencies, queue, latency)
+        if low > 0:
+            calm = 4
+        count_in(blocks, pool, work, BLOCKS, 2 * queue, latency)
 
     depth = -1
     if present & HAS_DEPTH != 0:
-        depth = wide(hops.queue_depth_raw[hop])
+        depth = get(columns, "hops.queue_depth_raw", hop)
         rows[queue, DEPTH_COUNT] += 1
         rows[queue, DEPTH_SUM] += depth
         if depth >= rows[queue, DEPTH_MAX] and (depth > rows[queue, DEPTH_MAX] or time < rows[queue, DEPTH_MAX_NS]):
@@ -164,12 +166,12 @@ def count_hop(
         rows[queue, DEPTH_LOW] = low
         mean = rows[queue, DEPTH_AVERAGE] >> 10
         rows[queue, DEPTH_AVERAGE] += depth - mean
-        elevated = elevated or (depth > 4 * low + 4 and depth > mean)
-        count_value(depths, queue, depth)
+        elevated = elevated or (depth > 4 * low + 4 and depth > calm * mean)
+        count_in(blocks, pool, work, BLOCKS, 2 * queue + 1, depth)
 
     if present & HAS_UTILISATION != 0:
-        rows[queue, UTILISATION_MAX] = max(rows[queue, UTILISATION_MAX], wide(hops.tx_utilisation_raw[hop]))
-    if latency <= 0 and depth <= 0 and _all_zero(hops, hop, present):
+        rows[queue, UTILISATION_MAX] = max(rows[queue, UTILISATION_MAX], get(columns, "hops.tx_utilisation_raw", hop))
+    if latency <= 0 and depth <= 0 and _all_zero(columns, hop, present):
         rows[queue, ALL_ZERO] += 1
     if present & HOP_TRUNCATED_PATH != 0:
         rows[queue, TRUNCATED] += 1
@@ -177,15 +179,15 @@ def count_hop(
 
 
 @inlined
-def _all_zero(hops: Any, hop: int, present: int) -> bool:
+def _all_zero(columns: Any, hop: int, present: int) -> bool:
     """Whether a hop reports latency, depth or times, and nothing of it but zero."""
     if present & _MEASURES == 0:
         return False
     return not (
-        (present & HAS_LATENCY != 0 and wide(hops.hop_latency_raw[hop]) != 0)
-        or (present & HAS_DEPTH != 0 and wide(hops.queue_depth_raw[hop]) != 0)
-        or (present & HAS_INGRESS_TIME != 0 and wide(hops.ingress_time_raw[hop]) != 0)
-        or (present & HAS_EGRESS_TIME != 0 and wide(hops.egress_time_raw[hop]) != 0)
+        (present & HAS_LATENCY != 0 and get(columns, "hops.hop_latency_raw", hop) != 0)
+        or (present & HAS_DEPTH != 0 and get(columns, "hops.queue_depth_raw", hop) != 0)
+        or (present & HAS_INGRESS_TIME != 0 and get(columns, "hops.ingress_time_raw", hop) != 0)
+        or (present & HAS_EGRESS_TIME != 0 and get(columns, "hops.egress_time_raw", hop) != 0)
     )
 
 
@@ -193,18 +195,16 @@ class Queues:
     """All queues with their histograms and time buckets."""
 
     def __init__(self, maximum: int, bucket_ns: int, bucket_rows: int) -> None:
-        self.table = Table(WIDTH, KEY, maximum)
-        self.latencies = Histograms(self.table.rows.shape[0])
-        self.depths = Histograms(self.table.rows.shape[0])
+        self.table = Table(WIDTH, KEY_WORDS, maximum)
+        # Row 2 q holds the latencies of queue q, row 2 q + 1 its depths.
+        self.histograms = Histograms(2 * self.table.rows.shape[0])
         self.buckets = Buckets(bucket_ns, bucket_rows)
 
     def reserve(self, hops: int) -> None:
         """Make room for a packet of so many hops, each of a new queue (as far as the maximum allows)."""
         self.table.reserve(hops)
-        self.latencies.reserve_rows(self.table.rows.shape[0])
-        self.depths.reserve_rows(self.table.rows.shape[0])
-        self.latencies.reserve_blocks(hops)
-        self.depths.reserve_blocks(hops)
+        self.histograms.reserve_rows(2 * self.table.rows.shape[0])
+        self.histograms.reserve_blocks(2 * hops)
         self._widen(self.buckets.reserve(hops, len(self.table)))
 
     def _widen(self, doublings: int) -> None:
@@ -227,15 +227,15 @@ class Queues:
     def coarsen(self, width_ns: int) -> None:
         """Widen the buckets to `width_ns`, which is theirs times a power of two."""
         self.settle()
-        while int(self.buckets.width[0]) < width_ns:
+        while self.buckets.width_ns < width_ns:
             self.buckets.coarsen(1)
 
     def merge(self, other: Queues) -> Any:
         """Absorb other queues, theirs later than these: the row that each of theirs has here (int64[n]), −1 where there was no room."""
         other.settle()
         log = other.buckets.copy()
-        self.coarsen(int(log.width[0]))
-        while log.width[0] < self.buckets.width[0]:
+        self.coarsen(log.width_ns)
+        while log.width_ns < self.buckets.width_ns:
             log.coarsen(1)
         theirs = other.table.data
         rows, new = self.table.match(theirs)
@@ -248,10 +248,10 @@ class Queues:
             mine[:, word] = np.minimum(mine[:, word], theirs[:, word])
         mine[:, DEPTH_AVERAGE] = theirs[:, DEPTH_AVERAGE]
         self.table.data[target] = mine
-        self.latencies.reserve_rows(self.table.rows.shape[0])
-        self.depths.reserve_rows(self.table.rows.shape[0])
-        self.latencies.merge(other.latencies, rows)
-        self.depths.merge(other.depths, rows)
+        self.histograms.reserve_rows(2 * self.table.rows.shape[0])
+        twice = np.stack([2 * rows, 2 * rows + 1], axis=1)
+        twice[rows < 0] = -1
+        self.histograms.merge(other.histograms, twice.ravel())
         log.data[:, bucket_log.QUEUE] = rows[log.data[:, bucket_log.QUEUE]]
         self.buckets.add(log.data[log.data[:, bucket_log.QUEUE] >= 0])
         self.buckets.fit(0, len(self.table))
@@ -259,13 +259,18 @@ class Queues:
 
     def copy(self) -> Queues:
         """An independent copy."""
-        other = Queues(self.table.maximum, int(self.buckets.width[0]), self.buckets.rows)
+        other = Queues(self.table.maximum, self.buckets.width_ns, self.buckets.maximum)
         other.table = self.table.copy()
-        other.latencies = self.latencies.copy(len(self.table))
-        other.depths = self.depths.copy(len(self.table))
+        other.histograms = self.histograms.copy()
         other.reserve(0)
         other.buckets = self.buckets.copy()
         return other
+
+    def packets(self) -> Any:
+        """Hops of each queue: int64[queues]."""
+        self.settle()
+        log = self.buckets.data
+        return np.bincount(log[:, bucket_log.QUEUE], log[:, bucket_log.PACKETS], minlength=len(self.table)).astype(np.int64)
 
     def view(self) -> tuple[QueueView, BucketView]:
         """Totals and time buckets of every queue; −1 where a maximum has nothing to be taken of."""
@@ -279,6 +284,7 @@ class Queues:
             total[seen] = np.add.reduceat(log, starts)
             for word in (bucket_log.LATENCY_MAX, bucket_log.DEPTH_MAX):
                 total[seen, word] = np.maximum.reduceat(log[:, word], starts)
+        latencies, depths = self.histograms.every(2, 2 * len(rows))
         queues = QueueView(
             node_id=rows[:, NODE].copy(),
             port=(rows[:, PORT] >> 9) - 1,
@@ -298,10 +304,10 @@ class Queues:
             truncated=rows[:, TRUNCATED].copy(),
             first_ns=np.where(rows[:, FIRST_NS] == NEVER, 0, rows[:, FIRST_NS]),
             last_ns=rows[:, LAST_NS].copy(),
-            latency_histograms=self.latencies.copy(len(rows)),
-            depth_histograms=self.depths.copy(len(rows)),
+            latency_histograms=latencies,
+            depth_histograms=depths,
         )
-        width = int(self.buckets.width[0])
+        width = self.buckets.width_ns
         buckets = BucketView(
             width_ns=width,
             queue=log[:, bucket_log.QUEUE].astype(np.int32),

@@ -7,16 +7,16 @@ late arrival from a duplicate. A number far off is believed (the sender restarte
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
 
 from int_analyzer._jit import inlined, kernel
+from int_analyzer.columns import get
 from int_analyzer.fold.flows import address
-from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, mixed, product, wide
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, mixed, product
 from int_analyzer.fold.quality import STREAMS_IGNORED
-from int_analyzer.fold.table import Table, find
+from int_analyzer.fold.table import DROPS, KEY, STREAMS, Table, find
 from int_analyzer.fold.view import SequenceView
 from int_analyzer.schema import FORMAT_BY_ID, FORMAT_REPORT_2, HAS_REPORT_DROP
 
@@ -24,7 +24,7 @@ from int_analyzer.schema import FORMAT_BY_ID, FORMAT_REPORT_2, HAS_REPORT_DROP
 KIND, FIRST_KEY, SECOND_KEY, THIRD_KEY = 0, 1, 2, 3
 RECEIVED, UNIQUE, DUPLICATED, REORDERED, LOST, LOW, HIGH, EXTENT, SEEN, EXPECTED = 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
 FIRST_NS, LAST_NS, HASH = 14, 15, 16
-WIDTH, KEY = 17, 4
+WIDTH, KEY_WORDS = 17, 4
 """LOST is of the runs before the last restart. Of the current run: UNIQUE numbers seen, LOW and HIGH as on the wire, EXTENT from LOW
 to HIGH without wrapping; bit i of SEEN says that HIGH − 1 − i was seen. EXPECTED − 1 is what confirms a restart, 0 if none."""
 
@@ -32,14 +32,10 @@ MIRROR = 0
 WINDOW = 64
 SEEN_MASK = (1 << 63) - 1
 
-DROP_NODE, DROP_REASON, DROPS = 0, 1, 2
-DROP_WIDTH, DROP_KEY = 4, 2
+DROP_NODE, DROP_REASON, DROP_COUNT = 0, 1, 2
+DROP_WIDTH, DROP_KEY_WORDS = 4, 2
 
 MAXIMUM_STREAMS = 1 << 14
-
-# Module-level: a kernel's argument.
-SequenceArrays = namedtuple("SequenceArrays", ["streams", "drops", "key"])
-"""streams, drops: TableArrays; key int64[8]: scratch."""
 
 
 @inlined
@@ -93,19 +89,17 @@ def _count_number(rows: Any, row: int, number: int, bits: int) -> None:
 
 
 @inlined
-def _count_in_stream(state: Any, number: int, bits: int, time: int) -> bool:
-    """Count a sequence number in the stream whose key is in `key`; false if there is no room for the stream."""
-    key = state.key
+def _count_in_stream(rows: Any, index: Any, work: Any, number: int, bits: int, time: int) -> bool:
+    """Count a sequence number in the stream whose key is in `work`; false if there is no room for the stream."""
     hashed = mixed(
-        product(key[KIND], FACTOR_0)
-        ^ product(key[FIRST_KEY], FACTOR_1)
-        ^ product(key[SECOND_KEY], FACTOR_2)
-        ^ product(key[THIRD_KEY], FACTOR_3)
+        product(work[KEY + KIND], FACTOR_0)
+        ^ product(work[KEY + FIRST_KEY], FACTOR_1)
+        ^ product(work[KEY + SECOND_KEY], FACTOR_2)
+        ^ product(work[KEY + THIRD_KEY], FACTOR_3)
     )
-    row = find(state.streams, key, KEY, hashed)
+    row = find(rows, index, work, STREAMS, KEY_WORDS, hashed)
     if row < 0:
         return False
-    rows = state.streams.rows
     rows[row, RECEIVED] += 1
     if rows[row, RECEIVED] == 1:
         rows[row, LOW] = number
@@ -118,57 +112,64 @@ def _count_in_stream(state: Any, number: int, bits: int, time: int) -> bool:
     return True
 
 
+@inlined
+def _lacks_room(rows: Any, used: int) -> bool:
+    return used == rows.shape[0] and used < MAXIMUM_STREAMS
+
+
 @kernel
-def fold_reports(row: int, stop: int, reports: Any, times: Any, state: Any, totals: Any) -> int:
-    """Count report rows `row` … `stop` − 1; returns the row where a table has to grow, or `stop`."""
+def fold_reports(
+    row: int, stop: int, columns: Any, streams: Any, stream_index: Any, drops: Any, drop_index: Any, counters: Any, work: Any
+) -> int:
+    """Count report rows `row` … `stop` − 1; returns the row before which a table has to grow, or `stop`."""
     while row < stop:
-        if _lacks_room(state.streams) or _lacks_room(state.drops):
+        if _lacks_room(streams, work[STREAMS]) or _lacks_room(drops, work[DROPS]):
             return row
         # The reports of a v2.0 datagram share one number.
-        version = wide(reports.version[row])
-        if version != FORMAT_REPORT_2 or wide(reports.report[row]) == 0:
-            state.key[KIND] = version
-            state.key[FIRST_KEY] = reports.node_id[row]
-            state.key[SECOND_KEY] = wide(reports.hw_id[row])
-            state.key[THIRD_KEY] = 0
-            if not _count_in_stream(state, wide(reports.sequence[row]), width_of(version), times[reports.packet[row]]):
-                totals[STREAMS_IGNORED] += 1
-        if wide(reports.present[row]) & HAS_REPORT_DROP != 0:
-            state.key[DROP_NODE] = reports.node_id[row]
-            state.key[DROP_REASON] = wide(reports.drop_reason[row])
-            hashed = mixed(product(state.key[DROP_NODE], FACTOR_0) ^ product(state.key[DROP_REASON], FACTOR_1))
-            drop = find(state.drops, state.key, DROP_KEY, hashed)
+        version = get(columns, "reports.version", row)
+        node = get(columns, "reports.node_id", row)
+        if version != FORMAT_REPORT_2 or get(columns, "reports.report", row) == 0:
+            work[KEY + KIND] = version
+            work[KEY + FIRST_KEY] = node
+            work[KEY + SECOND_KEY] = get(columns, "reports.hw_id", row)
+            work[KEY + THIRD_KEY] = 0
+            time = max(get(columns, "packets.time_ns", get(columns, "reports.packet", row)), 0)
+            if not _count_in_stream(streams, stream_index, work, get(columns, "reports.sequence", row), width_of(version), time):
+                counters[STREAMS_IGNORED] += 1
+        if get(columns, "reports.present", row) & HAS_REPORT_DROP != 0:
+            reason = get(columns, "reports.drop_reason", row)
+            work[KEY + DROP_NODE] = node
+            work[KEY + DROP_REASON] = reason
+            drop = find(drops, drop_index, work, DROPS, DROP_KEY_WORDS, mixed(product(node, FACTOR_0) ^ product(reason, FACTOR_1)))
             if drop >= 0:
-                state.drops.rows[drop, DROPS] += 1
+                drops[drop, DROP_COUNT] += 1
             else:
-                totals[STREAMS_IGNORED] += 1
+                counters[STREAMS_IGNORED] += 1
         row += 1
     return row
 
 
 @kernel
-def fold_mirrors(row: int, stop: int, mirrors: Any, times: Any, state: Any, totals: Any) -> int:
-    """Count mirror rows `row` … `stop` − 1; returns the row where a table has to grow, or `stop`."""
+def fold_mirrors(
+    row: int, stop: int, columns: Any, streams: Any, stream_index: Any, drops: Any, drop_index: Any, counters: Any, work: Any
+) -> int:
+    """Count mirror rows `row` … `stop` − 1; returns the row before which a table has to grow, or `stop`."""
     while row < stop:
-        if _lacks_room(state.streams):
+        if _lacks_room(streams, work[STREAMS]):
             return row
-        present = wide(mirrors.present[row])
+        present = get(columns, "mirrors.present", row)
         if present & 1 != 0:
-            state.key[KIND] = MIRROR
-            state.key[FIRST_KEY] = mirrors.outer_src_hi[row]
-            state.key[SECOND_KEY] = mirrors.outer_src_lo[row]
-            state.key[THIRD_KEY] = -1
+            work[KEY + KIND] = MIRROR
+            work[KEY + FIRST_KEY] = get(columns, "mirrors.outer_src_hi", row)
+            work[KEY + SECOND_KEY] = get(columns, "mirrors.outer_src_lo", row)
+            work[KEY + THIRD_KEY] = -1
             if present & 2 != 0:
-                state.key[THIRD_KEY] = wide(mirrors.session_id[row])
-            if not _count_in_stream(state, wide(mirrors.sequence[row]), 32, times[mirrors.packet[row]]):
-                totals[STREAMS_IGNORED] += 1
+                work[KEY + THIRD_KEY] = get(columns, "mirrors.session_id", row)
+            time = max(get(columns, "packets.time_ns", get(columns, "mirrors.packet", row)), 0)
+            if not _count_in_stream(streams, stream_index, work, get(columns, "mirrors.sequence", row), 32, time):
+                counters[STREAMS_IGNORED] += 1
         row += 1
     return row
-
-
-@inlined
-def _lacks_room(table: Any) -> bool:
-    return table.used[0] == table.rows.shape[0] and table.rows.shape[0] < MAXIMUM_STREAMS
 
 
 def _joined(mine: Any, theirs: Any) -> Any:
@@ -212,12 +213,8 @@ class Sequences:
     """Streams of sequence numbers, and drops by node and reason."""
 
     def __init__(self) -> None:
-        self.streams = Table(WIDTH, KEY, MAXIMUM_STREAMS)
-        self.drops = Table(DROP_WIDTH, DROP_KEY, MAXIMUM_STREAMS)
-
-    def arrays(self, fast: bool) -> SequenceArrays:
-        """What a kernel takes."""
-        return SequenceArrays(self.streams.arrays(fast), self.drops.arrays(fast), np.zeros(8, dtype=np.int64))
+        self.streams = Table(WIDTH, KEY_WORDS, MAXIMUM_STREAMS)
+        self.drops = Table(DROP_WIDTH, DROP_KEY_WORDS, MAXIMUM_STREAMS)
 
     def reserve(self) -> None:
         """Make room for one more stream and one more drop reason."""
@@ -233,7 +230,7 @@ class Sequences:
                 self.streams.data[at] = _joined(self.streams.data[at], theirs[row])
         rows, new = self.drops.match(other.drops.data)
         known = (rows >= 0) & ~new
-        self.drops.data[rows[known], DROPS] += other.drops.data[known, DROPS]
+        self.drops.data[rows[known], DROP_COUNT] += other.drops.data[known, DROP_COUNT]
 
     def copy(self) -> Sequences:
         """An independent copy."""

@@ -12,15 +12,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from int_analyzer import _jit
-from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, Columns
-from int_analyzer.fold.batch import StateArrays, fold_packets
+from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, PACKETS_PER_BATCH, Columns
+from int_analyzer.fold.batch import fold_packets
 from int_analyzer.fold.flows import Flows
 from int_analyzer.fold.pairs import Pairs
+from int_analyzer.fold.paths import PACKETS as PATH_PACKETS
 from int_analyzer.fold.paths import Paths
-from int_analyzer.fold.quality import MIRRORS, REPORTS, Quality
+from int_analyzer.fold.quality import HOPS_IGNORED, MIRRORS, PATHS_IGNORED, REPORTS, Quality
 from int_analyzer.fold.queues import Queues
 from int_analyzer.fold.sequences import Sequences, fold_mirrors, fold_reports
-from int_analyzer.fold.table import in_memory
+from int_analyzer.fold.table import (
+    BLOCKS,
+    BUCKET_NS,
+    BUCKETS,
+    DROPS,
+    FLOWS,
+    MAXIMUM_PATHS,
+    MAXIMUM_QUEUES,
+    N_WORK,
+    PAIRS,
+    PATH_HOPS,
+    PATHS,
+    QUEUES,
+    STREAMS,
+)
 from int_analyzer.fold.view import View
 
 
@@ -28,12 +43,19 @@ class Capacity(NamedTuple):
     """How much a state may keep: width of its time buckets to begin with, and rows of its tables."""
 
     bucket_ns: int = 1_000_000
-    queues: int = 1 << 17
+    queues: int = 1 << 16
     paths: int = 1 << 20
     flows: int = 1 << 18
     pairs: int = 1 << 18
     bucket_rows: int = 1 << 17
     """Or 64 rows per queue, if that is more."""
+
+
+def _run(kernel: Any, fast: bool, row: int, stop: int, columns: Any, *arrays: Any) -> int:
+    """Run a kernel over rows of `columns`; uncompiled it takes memoryviews, which give Python ints instead of numpy scalars."""
+    if fast:
+        return int(_jit.compiled(kernel)(row, stop, columns, *arrays))
+    return int(kernel(row, stop, columns, *(memoryview(array) for array in arrays)))
 
 
 class State:
@@ -66,42 +88,67 @@ class State:
     def fold(self, columns: Columns, compiled: bool = True) -> None:
         """Absorb a batch; `compiled=False` runs the kernels as plain Python, which begins at once and gives the same."""
         fast = compiled and not _jit.DISABLED
-        packets, hops, roce, reports, mirrors = columns[:5] if fast else in_memory(tuple(columns[:5]))
-        stop = int(columns.counts[N_PACKETS])
-        run = _jit.compiled(fold_packets) if fast else fold_packets
-        row = run(0, stop, packets, hops, roce, self._arrays(fast))
-        while row < stop:
+        if fast and len(columns.packets.time_ns) != PACKETS_PER_BATCH:
+            raise ValueError("compiled kernels know columns of the default size only")
+        given = columns.arena if fast else columns.by_name()
+        packets, reports, mirrors = (int(columns.counts[rows]) for rows in (N_PACKETS, N_REPORTS, N_MIRRORS))
+        row = self._fold_packets(0, packets, given, fast)
+        while row < packets:
             self._make_room(int(columns.packets.hop_count[row]))
-            row = run(row, stop, packets, hops, roce, self._arrays(fast))
-        for kernel, table, rows in (
-            (fold_reports, reports, int(columns.counts[N_REPORTS])),
-            (fold_mirrors, mirrors, int(columns.counts[N_MIRRORS])),
-        ):
+            row = self._fold_packets(row, packets, given, fast)
+        for kernel, rows, total in ((fold_reports, reports, REPORTS), (fold_mirrors, mirrors, MIRRORS)):
             row = 0
             while row < rows:
                 self.sequences.reserve()
-                arrays = (packets.time_ns, self.sequences.arrays(fast), self.quality.arrays.totals)
-                if fast:
-                    row = _jit.compiled(kernel)(row, rows, table, *arrays)
-                else:
-                    row = kernel(row, rows, table, *in_memory(arrays))
-        self.quality.arrays.totals[REPORTS] += int(columns.counts[N_REPORTS])
-        self.quality.arrays.totals[MIRRORS] += int(columns.counts[N_MIRRORS])
+                row = self._fold_sequences(kernel, row, rows, given, fast)
+            self.quality.counters[total] += rows
 
-    def _arrays(self, fast: bool) -> Any:
-        arrays = StateArrays(
-            queues=self.queues.table.arrays(fast),
-            latencies=self.queues.latencies.arrays(),
-            depths=self.queues.depths.arrays(),
-            buckets=self.queues.buckets.arrays(),
-            paths=self.paths.arrays(fast),
-            flows=self.flows.table.arrays(fast),
-            pairs=self.pairs.table.arrays(fast),
-            quality=self.quality.arrays,
-            maxima=np.array([self.queues.table.maximum, self.paths.table.maximum], dtype=np.int64),
-            key=np.zeros(8, dtype=np.int64),
+    def compile(self, columns: Columns) -> None:
+        """Compile what `fold` would compile only when the first report or mirror comes (it compiles the rest in any case)."""
+        if not _jit.DISABLED:
+            for kernel in (fold_reports, fold_mirrors):
+                self._fold_sequences(kernel, 0, 0, columns.arena, True)
+
+    def _fold_packets(self, row: int, stop: int, columns: Any, fast: bool) -> int:
+        queues, paths, flows, pairs = self.queues, self.paths, self.flows, self.pairs
+        work = np.zeros(N_WORK, dtype=np.int64)
+        work[[QUEUES, PATHS, FLOWS, PAIRS]] = len(queues.table), len(paths.table), len(flows.table), len(pairs.table)
+        work[[BLOCKS, BUCKETS, PATH_HOPS]] = queues.histograms.used, queues.buckets.used, paths.used
+        work[[MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS]] = queues.table.maximum, paths.table.maximum, queues.buckets.width_ns
+        row = _run(
+            fold_packets,
+            fast,
+            row,
+            stop,
+            columns,
+            queues.table.rows,
+            queues.table.index(fast),
+            queues.histograms.blocks,
+            queues.histograms.pool,
+            queues.buckets.log,
+            paths.table.rows,
+            paths.table.index(fast),
+            paths.hops,
+            flows.table.rows,
+            flows.table.index(fast),
+            pairs.table.rows,
+            pairs.table.index(fast),
+            self.quality.counters,
+            work,
         )
-        return arrays if fast else in_memory(arrays)
+        for table, word in ((queues.table, QUEUES), (paths.table, PATHS), (flows.table, FLOWS), (pairs.table, PAIRS)):
+            table.used = int(work[word])
+        queues.histograms.used, queues.buckets.used, paths.used = work[[BLOCKS, BUCKETS, PATH_HOPS]].tolist()
+        return row
+
+    def _fold_sequences(self, kernel: Any, row: int, stop: int, columns: Any, fast: bool) -> int:
+        streams, drops = self.sequences.streams, self.sequences.drops
+        work = np.zeros(N_WORK, dtype=np.int64)
+        work[[STREAMS, DROPS]] = len(streams), len(drops)
+        arrays = (streams.rows, streams.index(fast), drops.rows, drops.index(fast), self.quality.counters, work)
+        row = _run(kernel, fast, row, stop, columns, *arrays)
+        streams.used, drops.used = work[[STREAMS, DROPS]].tolist()
+        return row
 
     def _make_room(self, hops: int) -> None:
         """Make room for a packet of so many hops: grow, or forget."""
@@ -109,8 +156,7 @@ class State:
         self.paths.reserve(hops)
         if not self.flows.table.reserve(1):
             self._evict_flows(self.flows.table.maximum // 2)
-        if not self.pairs.table.reserve(hops):
-            self.pairs.evict(max(self.pairs.table.maximum // 2 - hops, 0))
+        self.pairs.reserve(hops)
 
     def _evict_flows(self, keep: int) -> None:
         self.pairs.follow_flows(self.flows.evict(keep, self.pairs.of_flows(len(self.flows.table))))
@@ -125,6 +171,8 @@ class State:
             raise ValueError(f"states of different bucket widths: {self.capacity.bucket_ns} and {other.capacity.bucket_ns} ns")
         queues = self.queues.merge(other.queues)
         paths = self.paths.merge(other.paths, queues)
+        self.quality.counters[HOPS_IGNORED] += other.queues.packets()[queues < 0].sum()
+        self.quality.counters[PATHS_IGNORED] += other.paths.table.data[paths < 0, PATH_PACKETS].sum()
         flows = self.flows.merge(other.flows, paths)
         self.pairs.merge(other.pairs, queues, flows)
         if len(self.flows.table) > self.flows.table.maximum:

@@ -111,12 +111,12 @@ class SequenceView:
     kind: list[str]  # "report-1.0", "report-2.0", "erspan"
     node_id: Array  # reporting node, or mirror session (−1 if the mirror has none)
     stream: Array  # hw_id, or 0
-    source: list[str]  # address that the mirror sends from, "" for reports
     received: Array
     lost: Array  # gaps, by serial arithmetic
     reordered: Array
     duplicated: Array
     static: Array  # bool: the sequence never moved, so loss is unknown
+    source: list[str] = field(default_factory=list)  # address that the mirror sends from, "" for reports
 
 
 @dataclass(frozen=True)

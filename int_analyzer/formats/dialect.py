@@ -39,6 +39,9 @@ DIALECTS: tuple[Dialect, ...] = (
 DIALECT_NAMES: dict[str, int] = {dialect.name: number for number, dialect in enumerate(DIALECTS) if dialect.name}
 SPECIFICATION = frozenset({0, DIALECT_NAMES["int-2.x"], DIALECT_NAMES["int-1.0"]})
 
+RESERVED_1, RESERVED_2 = 0x00FE, 0x007E
+"""Reserved bits of the bitmap: 8-14 in v1.0, 9-14 in v2.x."""
+
 N_DIALECTS = len(DIALECTS)
 LAYOUT = np.array([dialect.layout for dialect in DIALECTS], dtype=np.int64)
 VERSION = np.array([dialect.version for dialect in DIALECTS], dtype=np.int64)
@@ -63,24 +66,31 @@ def words_per_hop(instructions: int, time_words: int, level2_words: int) -> int:
 
 
 @kernel
-def fitting(layout: int, version: int, instructions: int, hop_words: int, extra_words: int, configured: int) -> tuple[int, int]:
-    """The dialect whose widths give `hop_words` for this bitmap, and how many different readings do: (0, 0) if none.
+def fitting(layout: int, version: int, instructions: int, hop_words: int, extra_words: int, configured: int) -> tuple[int, int, int]:
+    """The dialect whose widths give `hop_words` for this bitmap: (its number or 0, words per reserved bit, how many readings fit).
 
-    `extra_words` are domain-specific words in every hop; `configured` ≥ 1 is the only dialect tried, unless it has another layout.
+    A node that does not know a reserved bit inserts 4 bytes of ones for it, or nothing: both are tried. `extra_words` are
+    domain-specific words in every hop; `configured` ≥ 1 is the only dialect tried, unless it has another layout.
     """
-    found, readings, times, level2 = 0, 0, 0, 0
+    reserved = instructions & (RESERVED_1 if layout == 1 else RESERVED_2)
+    found, found_reserved, readings, times, level2 = 0, 1, 0, 0, 0
     for number in range(1, N_DIALECTS):
         if LAYOUT[number] != layout or VERSION[number] != version:
             continue
         if configured >= 1 and number != configured and LAYOUT[configured] == layout:
             continue
-        if words_per_hop(instructions, TIME_WORDS[number], LEVEL2_WORDS[number]) + extra_words != hop_words:
+        words = words_per_hop(instructions, TIME_WORDS[number], LEVEL2_WORDS[number]) + extra_words
+        if words == hop_words:
+            reserved_words = 1
+        elif reserved != 0 and words - bits_set(reserved) == hop_words:
+            reserved_words = 0
+        else:
             continue
         # Widths of items that the bitmap does not ask for make no difference.
         time_width = TIME_WORDS[number] if instructions & 0x0C00 != 0 else 0
         level2_width = LEVEL2_WORDS[number] if instructions & 0x0200 != 0 else 0
         if found == 0:
-            found, readings, times, level2 = number, 1, time_width, level2_width
-        elif time_width != times or level2_width != level2:
+            found, found_reserved, readings, times, level2 = number, reserved_words, 1, time_width, level2_width
+        elif time_width != times or level2_width != level2 or (reserved != 0 and reserved_words != found_reserved):
             readings += 1
-    return found, readings
+    return found, found_reserved, readings

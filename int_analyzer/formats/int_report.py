@@ -19,6 +19,7 @@ from int_analyzer.schema import (
     FORMAT_REPORT_1,
     FORMAT_REPORT_2,
     FORMAT_REPORT_05,
+    HAS_REPORT_BUFFER,
     HAS_REPORT_DROP,
     HAS_REPORT_EGRESS_TIME,
     HAS_REPORT_INGRESS_TIME,
@@ -30,7 +31,8 @@ from int_analyzer.schema import (
     STATUS_CODE,
     WARNING_BIT,
 )
-from int_analyzer.wire import ethernet, layer
+from int_analyzer.wire import layer
+from int_analyzer.wire.ethernet import ethernet
 from int_analyzer.wire.read import Buffer, u8, u16, u32, u64
 
 TO_THE_END = 0xFF
@@ -47,98 +49,87 @@ LENGTH_ZERO = WARNING_BIT["report-length-zero"]
 LENGTH_MISMATCH = WARNING_BIT["report-length-mismatch"]
 MORE = WARNING_BIT["report-more"]
 
-_END, _ETHERNET, _IPV4, _IPV6 = layer.END, layer.ETHERNET, layer.IPV4, layer.IPV6
-_VLAN, _QINQ, _MPLS = ethernet.ETHERTYPE_VLAN, ethernet.ETHERTYPE_QINQ, ethernet.ETHERTYPE_MPLS
-_ETHERTYPE_IPV4, _ETHERTYPE_IPV6 = ethernet.ETHERTYPE_IPV4, ethernet.ETHERTYPE_IPV6
+_END, _ETHERNET, _IPV4, _IPV6, _MPLS = layer.END, layer.ETHERNET, layer.IPV4, layer.IPV6, layer.MPLS
 _ONES = 0xFFFFFFFF
 
 
-@inlined
-def _frame(buffer: Buffer, at: int, limit: int, kind: int) -> bool:
-    """Whether a packet of this layer begins here, by its first bytes."""
+@kernel
+def plausible(buffer: Buffer, at: int, limit: int, kind: int) -> bool:
+    """Whether a packet of this layer begins here: a frame that, behind its tags, holds IP or MPLS; an IP header by its first byte."""
     if kind == _ETHERNET:
         if limit - at < 14:
             return False
-        ethertype = u16(buffer, at + 12)
-        return (
-            ethertype == _ETHERTYPE_IPV4 or ethertype == _ETHERTYPE_IPV6 or ethertype == _VLAN or ethertype == _QINQ or ethertype == _MPLS
-        )
-    if limit - at < 20:
+        kind, at, _status, _vlan = ethernet(buffer, at, limit)
+        if kind == _MPLS:
+            return True
+    if at >= limit:
         return False
     first = u8(buffer, at)
     if kind == _IPV4:
         return first >> 4 == 4 and first & 0xF >= 5
-    return first >> 4 == 6
+    return kind == _IPV6 and first >> 4 == 6
 
 
 @kernel
-def looks_like(buffer: Buffer, at: int, limit: int, declared: int) -> int:
-    """Format id of the report version that begins here by structure (lengths, types and the reported packet agree), or FORMAT_NONE."""
-    if limit - at < 16:
+def looks_like(buffer: Buffer, at: int, limit: int) -> int:
+    """Format id of the report version that begins here by its fixed header and the reported packet, or FORMAT_NONE.
+
+    For v2.0 this is a first look; `reports_2` says whether the whole datagram can be believed.
+    """
+    if limit - at < 12:
         return FORMAT_NONE
     word = u32(buffer, at)
     version = word >> 28
     if version == 1:
-        size = (word >> 24) & 0xF
-        protocol = (word >> 21) & 7
+        size, protocol = (word >> 24) & 0xF, (word >> 21) & 7
         if size != 4 + bits_set((word >> 15) & 0x3F) or protocol > 2:
             return FORMAT_NONE
-        kind = _ETHERNET if protocol == 0 else (_IPV4 if protocol == 1 else _IPV6)
-        return FORMAT_REPORT_1 if _frame(buffer, at + 4 * size, limit, kind) else FORMAT_NONE
+        return FORMAT_REPORT_1 if plausible(buffer, at + 4 * size, limit, _layer_of(protocol + INNER_ETHERNET)) else FORMAT_NONE
     if version == 0:
         kind = (word >> 24) & 0xF
-        if kind > 2 or word & 0x001FFFC0 != 0 or word & 0x00E00000 == 0:
+        if kind > 2:
             return FORMAT_NONE
-        size = 12 if kind == 0 else (24 if kind == 1 else 28)
-        return FORMAT_REPORT_05 if _frame(buffer, at + size, limit, _ETHERNET) else FORMAT_NONE
-    if version == 2:
-        types = u8(buffer, at + 8)
-        length, metadata = u8(buffer, at + 9), u8(buffer, at + 10)
-        inner = types & 0xF
-        if types >> 4 > 1 or inner > INNER_IPV6 or u8(buffer, at + 11) & 0xF != 0:
-            return FORMAT_NONE
-        fixed = 8 * (types >> 4)
-        if types >> 4 == 0 and metadata != 0:
-            return FORMAT_NONE
-        if types >> 4 == 1:
-            if limit - at < 20:
-                return FORMAT_NONE
-            if u16(buffer, at + 16) == 0 and metadata_words(u16(buffer, at + 12)) != metadata:
-                return FORMAT_NONE
-        begin = at + 12 + fixed + 4 * metadata
-        if length == 0 or length == TO_THE_END:
-            if inner < INNER_ETHERNET:
-                return FORMAT_NONE
-        elif at + 12 + 4 * length > declared or 4 * length < fixed + 4 * metadata:
-            return FORMAT_NONE
-        if inner >= INNER_ETHERNET:
-            kind = _ETHERNET if inner == INNER_ETHERNET else (_IPV4 if inner == INNER_IPV4 else _IPV6)
-            return FORMAT_REPORT_2 if _frame(buffer, begin, limit, kind) else FORMAT_NONE
-        if inner == INNER_TLV:
-            return FORMAT_REPORT_2 if limit - begin >= 4 and u8(buffer, begin) >> 4 <= 3 and u8(buffer, begin) & 0xF == 0 else FORMAT_NONE
-        return FORMAT_NONE
+        return FORMAT_REPORT_05 if plausible(buffer, at + _size_05(kind), limit, _ETHERNET) else FORMAT_NONE
+    if version == 2 and u8(buffer, at + 8) >> 4 <= 2 and u8(buffer, at + 8) & 0xF <= INNER_IPV6:
+        return FORMAT_REPORT_2
     return FORMAT_NONE
 
 
 @inlined
+def _layer_of(inner: int) -> int:
+    """The layer of an InType, or END."""
+    if inner == INNER_ETHERNET:
+        return _ETHERNET
+    if inner == INNER_IPV4:
+        return _IPV4
+    return _IPV6 if inner == INNER_IPV6 else _END
+
+
+@inlined
+def _size_05(kind: int) -> int:
+    """Bytes of a v0.5 header by its NProto."""
+    return 12 if kind == 0 else (24 if kind == 1 else 28)
+
+
+@inlined
 def metadata_words(bits: int) -> int:
-    """4-byte words of v2.0 baseline metadata; bit 0 is reserved and carries nothing, bits 4, 5 and 6 are 8 bytes."""
+    """4-byte words of v2.0 baseline metadata but for reserved bit 0; bits 4, 5 and 6 are 8 bytes."""
     return bits_set(bits & 0x7FFF) + bits_set(bits & 0x0E00)
 
 
 @kernel
-def report_1(buffer: Buffer, at: int, limit: int, columns: Any, out: int, packet: int) -> tuple[int, int, int, int]:
-    """v1.0 report into row `out`: (status, warnings, next layer, where)."""
-    if limit - at < 16:
-        return TRUNCATED, 0, _END, at
+def report_1(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, out: int, packet: int) -> tuple[int, int, int, int, bool]:
+    """v1.0 report into row `out`: (status, warnings, next layer, where, whether its metadata is a hop). Without OK the row is not used."""
+    if limit - at < 4:
+        return (LENGTH if declared - at < 4 else TRUNCATED), 0, _END, at, False
     word = u32(buffer, at)
-    size = (word >> 24) & 0xF
-    bits = (word >> 15) & 0x3F
-    protocol = (word >> 21) & 7
+    size, protocol, bits = (word >> 24) & 0xF, (word >> 21) & 7, (word >> 15) & 0x3F
     if size < 4:
-        return LENGTH, 0, _END, at
+        return LENGTH, 0, _END, at, False
+    if protocol > 2:
+        return TYPE, 0, _END, at, False
     if limit - at < 4 * size:
-        return TRUNCATED, 0, _END, at
+        return (LENGTH if declared - at < 4 * size else TRUNCATED), 0, _END, at, False
     flags = (word >> 6) & 7
     if flags == 0:
         flags = (word >> 12) & 7  # the ONOS program puts D, Q, F before the reserved bits
@@ -153,44 +144,46 @@ def report_1(buffer: Buffer, at: int, limit: int, columns: Any, out: int, packet
     warnings = 0
     item = at + 16
     if size != 4 + bits_set(bits):
-        warnings = LENGTH_MISMATCH
-    else:
-        if bits & 0x20 != 0:
-            present |= _ports(buffer, item, columns, out)
-            item += 4
-        if bits & 0x10 != 0:
-            present |= _latency(buffer, item, columns, out)
-            item += 4
-        if bits & 0x08 != 0:
-            present |= _queue(buffer, item, columns, out)
-            item += 4
-        if bits & 0x04 != 0:
-            put(columns, "reports.egress_time_raw", out, u32(buffer, item))
+        warnings, bits = LENGTH_MISMATCH, 0
+    if bits & 0x20 != 0:
+        present |= _ports(buffer, item, columns, out)
+        item += 4
+    if bits & 0x10 != 0:
+        present |= _latency(buffer, item, columns, out)
+        item += 4
+    if bits & 0x08 != 0:
+        present |= _queue(buffer, item, columns, out)
+        item += 4
+    if bits & 0x04 != 0:
+        time = u32(buffer, item)
+        if time != _ONES:
+            put(columns, "reports.egress_time_raw", out, time)
             present |= HAS_REPORT_EGRESS_TIME
-            item += 4
-        if bits & 0x02 != 0:
-            present |= _drop(buffer, item, present, columns, out)
-            item += 4
-        if bits & 0x01 != 0:
-            present |= _utilisation(buffer, item, columns, out)
+        item += 4
+    if bits & 0x02 != 0:
+        present |= _drop(buffer, item, present, columns, out)
+        item += 4
+    if bits & 0x01 != 0:
+        present |= _utilisation(buffer, item, columns, out)
     put(columns, "reports.present", out, present)
-    if protocol > 2:
-        return TYPE, warnings, _END, at
-    return OK, warnings, (_ETHERNET if protocol == 0 else (_IPV4 if protocol == 1 else _IPV6)), at + 4 * size
+    begin = at + 4 * size
+    return OK, warnings, (_layer_of(protocol + INNER_ETHERNET) if begin < declared else _END), begin, bits != 0
 
 
 @kernel
-def report_05(buffer: Buffer, at: int, limit: int, columns: Any, out: int, packet: int) -> tuple[int, int, int, int]:
-    """v0.5 report into row `out`: (status, warnings, next layer, where)."""
-    if limit - at < 12:
-        return TRUNCATED, 0, _END, at
-    word = u32(buffer, at)
-    kind = (word >> 24) & 0xF
+def report_05(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, out: int, packet: int) -> tuple[int, int, int, bool]:
+    """v0.5 report into row `out`: (status, next layer, where, whether its metadata is a hop). Without OK the row is not used."""
+    if limit - at < 1:
+        return (LENGTH if declared - at < 1 else TRUNCATED), _END, at, False
+    kind = u8(buffer, at) & 0xF
     if kind > 2:
-        return TYPE, 0, _END, at
-    size = 12 if kind == 0 else (24 if kind == 1 else 28)
+        return TYPE, _END, at, False
+    size = _size_05(kind)
     if limit - at < size:
-        return TRUNCATED, 0, _END, at
+        return (LENGTH if declared - at < size else TRUNCATED), _END, at, False
+    if not plausible(buffer, at + size, limit, _ETHERNET):
+        return TYPE, _END, at, False
+    word = u32(buffer, at)
     _head(columns, out, packet, FORMAT_REPORT_05, (word >> 21) & 7)
     put(columns, "reports.report_type", out, kind)
     put(columns, "reports.hw_id", out, word & 0x3F)
@@ -209,56 +202,68 @@ def report_05(buffer: Buffer, at: int, limit: int, columns: Any, out: int, packe
             put(columns, "reports.egress_time_raw", out, u32(buffer, at + 24))
             present |= HAS_REPORT_EGRESS_TIME
     put(columns, "reports.present", out, present)
-    return OK, 0, _ETHERNET, at + size
+    return OK, _ETHERNET, at + size, kind == 2
 
 
 @kernel
 def reports_2(
     buffer: Buffer, at: int, limit: int, declared: int, columns: Any, first: int, packet: int
-) -> tuple[int, int, int, int, int, int, int, int]:
-    """v2.0 datagram into rows from `first` on: (status, status at, warnings, rows, next layer, where, its end, row of that report).
+) -> tuple[int, int, int, int, int, int, int, int, bool]:
+    """v2.0 datagram into rows from `first` on.
 
-    The reported packet of the first report that has one is followed; further ones are counted with a warning.
+    Returns (status, status at, warnings, rows, next layer, where, its end, row whose metadata is a hop or −1, whether all of it can be
+    believed without a profile). The reported packet of the first report that has one is followed; further ones are warned of.
     """
     if limit - at < 8:
-        return TRUNCATED, at, 0, 0, _END, at, limit, first
-    word = u32(buffer, at)
-    node = u32(buffer, at + 4)
+        return (LENGTH if declared - at < 8 else TRUNCATED), at, 0, 0, _END, at, limit, -1, False
+    word, node = u32(buffer, at), u32(buffer, at + 4)
     cursor = at + 8
-    rows, warnings, following, follow_at, follow_end, follow_row = 0, 0, _END, at, limit, first
-    for _ in range(MAXIMUM_REPORTS):
-        if cursor >= declared:
+    status, status_at, soft, soft_at = OK, at, OK, at
+    rows, warnings, following, follow_at, follow_end, hop_row, first_hop_row = 0, 0, _END, at, limit, -1, -1
+    believed, strong = True, False
+    while cursor + 4 <= declared and rows < MAXIMUM_REPORTS:
+        status_at = cursor
+        if cursor + 4 > limit:
+            status = TRUNCATED
             break
-        if limit - cursor < 4:
-            # Up to 3 bytes of padding behind an unaligned frame are no report.
-            return (OK if declared - cursor < 4 else TRUNCATED), cursor, warnings, rows, following, follow_at, follow_end, follow_row
         types, length, metadata, flags = u8(buffer, cursor), u8(buffer, cursor + 1), u8(buffer, cursor + 2), u8(buffer, cursor + 3)
         kind, inner = types >> 4, types & 0xF
         if kind > 2 or inner > INNER_IPV6:
-            return TYPE, cursor, warnings, rows, following, follow_at, follow_end, follow_row
+            status = TYPE
+            break
+        begin = cursor + 4 + (8 if kind == 1 else 0) + 4 * metadata
+        found = _layer_of(inner) if kind != 2 else _END
+        to_the_end = length == 0 and found != _END and begin < declared and plausible(buffer, begin, limit, found)
         end = cursor + 4 + 4 * length
-        if length == TO_THE_END:
+        if to_the_end or length == TO_THE_END:
             end = declared
-        elif length == 0 and inner >= INNER_ETHERNET and rows == 0:
-            end = declared
-            warnings |= LENGTH_ZERO
-        fixed = 8 if kind == 1 else 0
-        begin = cursor + 4 + fixed + 4 * metadata
-        if end > declared or (kind <= 1 and begin > end):
-            return LENGTH, cursor, warnings, rows, following, follow_at, follow_end, follow_row
-        if kind != 1 and metadata != 0:
-            return METADATA_LENGTH, cursor, warnings, rows, following, follow_at, follow_end, follow_row
-        if kind == 1 and limit < begin:
-            return TRUNCATED, cursor, warnings, rows, following, follow_at, follow_end, follow_row
+        elif length == 0 and kind == 1:
+            status = LENGTH
+            break
+        if end > declared or begin > end:
+            status = LENGTH
+            break
+        if kind == 0 and metadata != 0:
+            status = METADATA_LENGTH
+            break
         out = first + rows
-        bits = 0
-        present = 0
+        bits, present = 0, 0
         if kind == 1:
-            bits, specific = u16(buffer, cursor + 4), u16(buffer, cursor + 8)
-            words = metadata_words(bits)
-            if words > metadata or (specific == 0 and words != metadata):
-                return METADATA_LENGTH, cursor, warnings, rows, following, follow_at, follow_end, follow_row
-            present = _metadata_2(buffer, cursor + 12, bits, columns, out)
+            if begin > limit:
+                status = TRUNCATED
+                break
+            bits = u16(buffer, cursor + 4)
+            words, reserved = metadata_words(bits), bits >> 15
+            specific = u16(buffer, cursor + 8) != 0
+            if words + reserved == metadata or (specific and metadata >= words + reserved):
+                present = _metadata_2(buffer, cursor + 12 + 4 * reserved, bits, columns, out)
+            elif words == metadata or (specific and metadata >= words):
+                present = _metadata_2(buffer, cursor + 12, bits, columns, out)
+            else:
+                status = METADATA_LENGTH
+                break
+        if to_the_end:
+            warnings |= LENGTH_ZERO
         _head(columns, out, packet, FORMAT_REPORT_2, flags >> 5)
         put(columns, "reports.intermediate", out, (flags >> 4) & 1)
         put(columns, "reports.report", out, rows)
@@ -269,38 +274,58 @@ def reports_2(
         put(columns, "reports.sequence", out, word & 0x3FFFFF)
         put(columns, "reports.node_id", out, node)
         put(columns, "reports.present", out, present)
+        if bits & 0x7FFF != 0:
+            strong = True
+            if rows == 0:
+                first_hop_row = out
         rows += 1
-        found, frame, frame_end = _END, begin, end
-        if kind <= 1:
-            if inner == INNER_ETHERNET:
-                found = _ETHERNET
-            elif inner == INNER_IPV4:
-                found = _IPV4
-            elif inner == INNER_IPV6:
-                found = _IPV6
-            elif inner == INNER_TLV:
-                found, frame, frame_end = _tlv_frame(buffer, begin, min(end, limit))
+        frame, frame_end = begin, end
+        if found != _END and begin >= end:
+            found = _END
+        elif found == _END and inner == INNER_TLV and kind != 2:
+            found, frame, frame_end, broken, broken_at = _tlv_frame(buffer, begin, end, limit)
+            if broken == TRUNCATED:
+                status, status_at = TRUNCATED, broken_at
+            elif broken != OK and soft == OK:
+                soft, soft_at = broken, broken_at
         if found != _END:
+            if plausible(buffer, frame, min(limit, frame_end), found):
+                strong = True
+            elif inner >= INNER_ETHERNET:
+                believed = False
             if following == _END:
-                following, follow_at, follow_end, follow_row = found, frame, frame_end, out
+                following, follow_at, follow_end = found, frame, frame_end
+                hop_row = out if bits & 0x7FFF != 0 else -1
             else:
                 warnings |= MORE
+        if status != OK:
+            break
         cursor = end
-    return OK, at, warnings, rows, following, follow_at, follow_end, follow_row
+    if following == _END:
+        hop_row = first_hop_row
+    believed = believed and strong and soft == OK and (status == OK or status == TRUNCATED)
+    if soft != OK:
+        status, status_at = soft, soft_at
+    return status, status_at, warnings, rows, following, follow_at, follow_end, hop_row, believed
 
 
 @kernel
-def _tlv_frame(buffer: Buffer, at: int, end: int) -> tuple[int, int, int]:
-    """The reported packet among TLVs: (layer or END, where, its end)."""
+def _tlv_frame(buffer: Buffer, at: int, end: int, limit: int) -> tuple[int, int, int, int, int]:
+    """The reported packet among TLVs: (layer or END, where, its end, status, status at)."""
+    found, frame, frame_end = _END, at, end
     for _ in range(MAXIMUM_REPORTS):
-        if end - at < 4:
+        if at + 4 > end:
             break
+        if at + 4 > limit:
+            return found, frame, frame_end, TRUNCATED, at
         kind = u8(buffer, at) >> 4
         following = at + 4 + 4 * u8(buffer, at + 1)
-        if kind >= 1 and kind <= 3:
-            return (_ETHERNET if kind == 1 else (_IPV4 if kind == 2 else _IPV6)), at + 4, following
+        if following > end:
+            return found, frame, frame_end, LENGTH, at
+        if found == _END and kind >= 1 and kind <= 3 and following > at + 4:
+            found, frame, frame_end = _layer_of(kind + 2), at + 4, following
         at = following
-    return _END, at, end
+    return found, frame, frame_end, OK, at
 
 
 @inlined
@@ -338,6 +363,12 @@ def _metadata_2(buffer: Buffer, item: int, bits: int, columns: Any, out: int) ->
     if bits & 0x0100 != 0:
         present |= _utilisation(buffer, item, columns, out)
         item += 4
+    if bits & 0x0080 != 0:
+        word = u32(buffer, item)
+        if word != _ONES:
+            put(columns, "reports.buffer_id", out, word >> 24)
+            put(columns, "reports.buffer_depth_raw", out, word & 0xFFFFFF)
+            present |= HAS_REPORT_BUFFER
     item += 4 * bits_set(bits & 0x00FE)
     if bits & 0x0001 != 0:
         present |= _drop(buffer, item, present, columns, out)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from int_analyzer._jit import kernel
-from int_analyzer.columns import get, put
+from int_analyzer.columns import put
 from int_analyzer.formats.dialect import bits_set
 from int_analyzer.schema import (
     FORMAT_IOAM_OTHER,
@@ -51,104 +51,87 @@ LOOPBACK_TYPE = STATUS_CODE["ioam-loopback-type"]
 OVERFLOW = WARNING_BIT["ioam-overflow"]
 UNASSIGNED_BITS = WARNING_BIT["ioam-unassigned-bits"]
 SPACE_REST = WARNING_BIT["ioam-space-rest"]
-NODE_REPEATED = WARNING_BIT["node-repeated"]
 
 
 @kernel
 def ioam(
     buffer: Buffer, option: int, end: int, limit: int, columns: Any, row: int, hop: int
 ) -> tuple[int, int, int, int, int]:
-    """IOAM option from `option` to `end`: (status, status at, warnings, hops added, format). Fills telemetry columns and hops."""
-    if end - option < 4 or limit - option < 4:
-        return TRUNCATED, option, 0, 0, FORMAT_IOAM_OTHER
-    put(columns, "packets.telemetry_bytes", row, end - option)
+    """IOAM option from `option` to `end`: (status, status at, warnings, hops added or −1, format or 0).
+
+    Fills the packet's telemetry columns and rows of hops, unless the trace is rejected.
+    """
+    if end - option < 4:
+        return TRUNCATED, option, 0, -1, 0
+    if limit - option < 4:
+        return OK, option, 0, -1, 0
     if u8(buffer, option + 3) != TYPE_PREALLOCATED:
-        return OK, option, 0, 0, FORMAT_IOAM_OTHER
-    if end - option < 12 or limit - option < 12:
-        return TRUNCATED, option, 0, 0, FORMAT_IOAM_TRACE
+        return OK, option, 0, -1, FORMAT_IOAM_OTHER
+    if end - option < 12:
+        return TRUNCATED, option, 0, -1, FORMAT_IOAM_TRACE
+    if limit - option < 12:
+        return OK, option, 0, -1, 0
     lengths = u16(buffer, option + 6)
     trace_type = u24(buffer, option + 8)
     flags, node_words, remaining = (lengths >> 7) & 0xF, lengths >> 11, lengths & 0x7F
-    put(columns, "packets.namespace", row, u16(buffer, option + 4))
-    put(columns, "packets.telemetry_flags", row, flags)
-    put(columns, "packets.instructions", row, trace_type)
-    put(columns, "packets.remaining_hops", row, remaining)
-    warnings = 0
+    space = end - option - 12
+    expected = bits_set(trace_type >> 16) + bits_set((trace_type >> 2) & 0x7FF) + 2 * bits_set((trace_type >> 13) & 7)
+    if node_words != expected or (node_words == 0 and trace_type & SNAPSHOT == 0 and space > 0):
+        return NODE_LENGTH, option, 0, -1, FORMAT_IOAM_TRACE
+    if 4 * remaining > space:
+        return REMAINING_LENGTH, option, 0, -1, FORMAT_IOAM_TRACE
+    if flags & FLAG_LOOPBACK != 0 and trace_type != LOOPBACK_TRACE:
+        return LOOPBACK_TYPE, option, 0, -1, FORMAT_IOAM_TRACE
+    begin = option + 12 + 4 * remaining
+    node_bytes = 4 * node_words
+    status, status_at, warnings, count, whole = OK, option, 0, 0, 0
+    if trace_type & SNAPSHOT != 0:
+        # Nodes of different sizes: walk once to count them, once more to fill the rows in path order.
+        at = begin
+        while at < end:
+            if at + node_bytes + 4 > end:
+                return SNAPSHOT_OVERRUN, option, 0, -1, FORMAT_IOAM_TRACE
+            if at + node_bytes + 4 > limit:
+                status, status_at = STACK_TRUNCATED, at
+                break
+            following = at + node_bytes + 4 + 4 * u8(buffer, at + node_bytes)
+            if following > end:
+                return SNAPSHOT_OVERRUN, option, 0, -1, FORMAT_IOAM_TRACE
+            if following > limit:
+                status, status_at = STACK_TRUNCATED, at
+                break
+            whole += 1
+            at = following
+        count = whole
+    elif node_bytes > 0:
+        rest = space % node_bytes
+        unfilled = (end - begin) % node_bytes
+        if unfilled != 0 and unfilled != rest:
+            return NOT_WHOLE_NODES, option, 0, -1, FORMAT_IOAM_TRACE
+        if rest != 0:
+            warnings |= SPACE_REST
+        count = (end - begin) // node_bytes
+        whole = count
+        if begin + count * node_bytes > limit:
+            whole = max(0, (limit - begin) // node_bytes)
+            status, status_at = STACK_TRUNCATED, begin + whole * node_bytes
     if flags & FLAG_OVERFLOW != 0:
         warnings |= OVERFLOW
     if trace_type & UNASSIGNED != 0:
         warnings |= UNASSIGNED_BITS
-    if flags & FLAG_LOOPBACK != 0 and trace_type != LOOPBACK_TRACE:
-        return LOOPBACK_TYPE, option + 4, warnings, 0, FORMAT_IOAM_TRACE
-    if node_words != bits_set(trace_type >> 16) + bits_set((trace_type >> 2) & 0x7FF) + 2 * bits_set((trace_type >> 13) & 7):
-        return NODE_LENGTH, option + 4, warnings, 0, FORMAT_IOAM_TRACE
-    begin = option + 12 + remaining * 4
-    if begin > end:
-        return REMAINING_LENGTH, option + 4, warnings, 0, FORMAT_IOAM_TRACE
-    node_bytes = node_words * 4
-    if trace_type & SNAPSHOT == 0:
-        if node_bytes == 0:
-            return (NOT_WHOLE_NODES if begin < end else OK), option + 4, warnings, 0, FORMAT_IOAM_TRACE
-        count = (end - begin) // node_bytes
-        if count * node_bytes != end - begin:
-            warnings |= SPACE_REST
-        whole = count
-        if begin + count * node_bytes > limit:
-            whole = max(0, (limit - begin) // node_bytes)
-        for wire in range(whole):
-            position = whole - 1 - wire
-            _node(buffer, begin + wire * node_bytes, trace_type, columns, hop + position, row, count - 1 - wire, whole < count)
-        if _repeated(columns, hop, whole):
-            warnings |= NODE_REPEATED
-        if whole < count:
-            return STACK_TRUNCATED, begin, warnings, whole, FORMAT_IOAM_TRACE
-        return OK, option, warnings, count, FORMAT_IOAM_TRACE
-
-    # Nodes of different sizes: walk once to count them, once more to fill the rows in path order.
-    count, whole = 0, 0
-    at = begin
-    status = OK
-    while at < end:
-        if end - at < node_bytes + 4:
-            warnings |= SPACE_REST
-            break
-        if limit - at < node_bytes + 4:
-            status = STACK_TRUNCATED
-            break
-        size = node_bytes + 4 + 4 * u8(buffer, at + node_bytes)
-        if at + size > end:
-            status = SNAPSHOT_OVERRUN
-            break
-        if at + size > limit:
-            status = STACK_TRUNCATED
-            break
-        count += 1
-        at += size
-    status_at = at if status != OK else option
-    whole = count
+    put(columns, "packets.dialect", row, 0)
+    put(columns, "packets.telemetry_flags", row, flags)
+    put(columns, "packets.instructions", row, trace_type)
+    put(columns, "packets.namespace", row, u16(buffer, option + 4))
+    put(columns, "packets.remaining_hops", row, remaining)
+    put(columns, "packets.telemetry_bytes", row, end - option)
     at = begin
     for wire in range(whole):
-        _node(buffer, at, trace_type, columns, hop + whole - 1 - wire, row, whole - 1 - wire, status != OK)
-        at += node_bytes + 4 + 4 * u8(buffer, at + node_bytes)
-    if _repeated(columns, hop, whole):
-        warnings |= NODE_REPEATED
+        _node(buffer, at, trace_type, columns, hop + whole - 1 - wire, row, count - 1 - wire, status != OK)
+        at += node_bytes
+        if trace_type & SNAPSHOT != 0:
+            at += 4 + 4 * u8(buffer, at)
     return status, status_at, warnings, whole, FORMAT_IOAM_TRACE
-
-
-@kernel
-def _repeated(columns: Any, first: int, count: int) -> bool:
-    """Whether a node id stands twice among the rows."""
-    seen = 0
-    for row in range(first, first + count):
-        if get(columns, "hops.present", row) & HAS_NODE == 0:
-            continue
-        node = get(columns, "hops.node_id", row)
-        if (seen >> (node & 63)) & 1 != 0:
-            for earlier in range(first, row):
-                if get(columns, "hops.node_id", earlier) == node and get(columns, "hops.present", earlier) & HAS_NODE != 0:
-                    return True
-        seen |= 1 << (node & 63)
-    return False
 
 
 @kernel

@@ -95,9 +95,9 @@ OPCODES = _opcode_table()
 
 @inlined
 def plausible(buffer: Buffer, at: int, limit: int) -> bool:
-    """Whether the bytes can be a BTH: the reserved bits are zero, the opcode is known (needs 12 bytes, else True)."""
+    """Whether the bytes can be a BTH: 12 are there, the reserved bits are zero, the opcode is known."""
     if limit - at < BTH_BYTES:
-        return True
+        return False
     return u8(buffer, at + 4) & 0x3F == 0 and u8(buffer, at + 8) & 0x7F == 0 and OPCODES[u8(buffer, at)] != 0
 
 
@@ -122,67 +122,91 @@ def bth(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: i
     put(columns, "roce.dest_qp", row, flags & 0xFFFFFF)
     put(columns, "roce.ack_req", row, last >> 31)
     put(columns, "roce.psn", row, last & 0xFFFFFF)
+    carries = OPCODES[opcode]
+    at_extension = at + BTH_BYTES
+    payload = declared - at_extension - (carries & 0xFF) - pad - ICRC_BYTES
     present = 0
-    if declared <= limit and declared - at >= BTH_BYTES + ICRC_BYTES:
+    if declared <= limit and (payload >= 0 or (carries == 0 and declared - at_extension >= ICRC_BYTES)):
         put(columns, "roce.icrc_raw", row, u32(buffer, declared - ICRC_BYTES))
         present = HAS_ICRC
-    carries = OPCODES[opcode]
     if carries == 0:
         put(columns, "roce.present", row, present)
         return OPCODE_UNKNOWN, at, warnings
-    extension = at + BTH_BYTES
-    payload = declared - extension - (carries & 0xFF) - pad - ICRC_BYTES
     if payload >= 0:
         put(columns, "roce.payload_bytes", row, payload)
         present |= HAS_PAYLOAD
-    if limit - extension < carries & 0xFF:
-        put(columns, "roce.present", row, present)
-        return (PAYLOAD_NEGATIVE if payload < 0 else EXTENSION_TRUNCATED), extension, warnings
+    whole, at_extension, present = _extensions(buffer, at_extension, limit, carries, present, columns, row)
+    put(columns, "roce.present", row, present)
+    if payload < 0:
+        return PAYLOAD_NEGATIVE, at, warnings
+    if not whole:
+        return EXTENSION_TRUNCATED, at_extension, warnings
+    return OK, at, warnings
+
+
+@inlined
+def _extensions(buffer: Buffer, at: int, limit: int, carries: int, present: int, columns: Any, row: int) -> tuple[bool, int, int]:
+    """Extension headers in wire order, each only if it is whole: (all whole, where reading ended, presence bits)."""
     if carries & (_RDETH | _DETH | _XRCETH | _FETH) != 0:
         if carries & _RDETH != 0:
-            extension += 4
+            if limit - at < 4:
+                return False, at, present
+            at += 4
         if carries & _DETH != 0:
-            put(columns, "roce.queue_key", row, u32(buffer, extension))
-            put(columns, "roce.source_qp", row, u24(buffer, extension + 5))
+            if limit - at < 8:
+                return False, at, present
+            put(columns, "roce.queue_key", row, u32(buffer, at))
+            put(columns, "roce.source_qp", row, u24(buffer, at + 5))
             present |= HAS_DETH
-            extension += 8
-        if carries & _XRCETH != 0:
-            extension += 4
-        if carries & _FETH != 0:
-            extension += 4
+            at += 8
+        if carries & (_XRCETH | _FETH) != 0:
+            if limit - at < 4:
+                return False, at, present
+            at += 4
     if carries & _RETH != 0:
-        put(columns, "roce.virtual_address", row, u64(buffer, extension))
-        put(columns, "roce.rkey", row, u32(buffer, extension + 8))
-        put(columns, "roce.dma_bytes", row, u32(buffer, extension + 12))
+        if limit - at < 16:
+            return False, at, present
+        put(columns, "roce.virtual_address", row, u64(buffer, at))
+        put(columns, "roce.rkey", row, u32(buffer, at + 8))
+        put(columns, "roce.dma_bytes", row, u32(buffer, at + 12))
         present |= HAS_RETH | HAS_RKEY
-        extension += 16
+        at += 16
     if carries & _AETH != 0:
-        word = u32(buffer, extension)
+        if limit - at < 4:
+            return False, at, present
+        word = u32(buffer, at)
         put(columns, "roce.syndrome", row, word >> 24)
         put(columns, "roce.msn", row, word & 0xFFFFFF)
         present |= HAS_AETH
-        extension += 4
-    if carries & (_ATOMIC | _ATOMIC_ACK | _IMMEDIATE | _INVALIDATE) != 0:
+        at += 4
+    if carries & (_ATOMIC | _ATOMIC_ACK | _IMMEDIATE | _INVALIDATE | _CNP) != 0:
         if carries & _ATOMIC != 0:
-            put(columns, "roce.virtual_address", row, u64(buffer, extension))
-            put(columns, "roce.rkey", row, u32(buffer, extension + 8))
-            put(columns, "roce.swap_add", row, u64(buffer, extension + 12))
-            put(columns, "roce.compare", row, u64(buffer, extension + 20))
+            if limit - at < 28:
+                return False, at, present
+            put(columns, "roce.virtual_address", row, u64(buffer, at))
+            put(columns, "roce.rkey", row, u32(buffer, at + 8))
+            put(columns, "roce.swap_add", row, u64(buffer, at + 12))
+            put(columns, "roce.compare", row, u64(buffer, at + 20))
             present |= HAS_ATOMIC | HAS_RKEY
-            extension += 28
+            at += 28
         if carries & _ATOMIC_ACK != 0:
-            put(columns, "roce.original_data", row, u64(buffer, extension))
+            if limit - at < 8:
+                return False, at, present
+            put(columns, "roce.original_data", row, u64(buffer, at))
             present |= HAS_ATOMIC_ACK
-            extension += 8
-        if carries & _IMMEDIATE != 0:
-            put(columns, "roce.immediate", row, u32(buffer, extension))
-            present |= HAS_IMMEDIATE
-            extension += 4
-        if carries & _INVALIDATE != 0:
-            put(columns, "roce.rkey", row, u32(buffer, extension))
-            present |= HAS_RKEY
-            extension += 4
-    put(columns, "roce.present", row, present)
-    if payload < 0:
-        return PAYLOAD_NEGATIVE, extension, warnings
-    return OK, extension, warnings
+            at += 8
+        if carries & (_IMMEDIATE | _INVALIDATE) != 0:
+            if limit - at < 4:
+                return False, at, present
+            if carries & _IMMEDIATE != 0:
+                put(columns, "roce.immediate", row, u32(buffer, at))
+                present |= HAS_IMMEDIATE
+            else:
+                put(columns, "roce.rkey", row, u32(buffer, at))
+                present |= HAS_RKEY
+            at += 4
+        if carries & _CNP != 0:
+            if limit - at < 16:
+                return False, at, present
+            at += 16
+    return True, at, present

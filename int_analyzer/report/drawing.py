@@ -22,7 +22,7 @@ _CHARACTER = 7.0
 _STYLE = (
     "text{font:12px system-ui,'DejaVu Sans',Arial,sans-serif;fill:#1f2937}"
     ".small{font-size:11px;fill:#4b5563}.title{font-size:15px;font-weight:600}.name{font-weight:600}"
-    ".mark{fill:#ffffff;font-weight:600}"
+    ".mark{fill:#ffffff;font-weight:600}.flow{paint-order:stroke;stroke:#ffffff;stroke-width:3px}"
 )
 
 
@@ -79,8 +79,9 @@ def draw(summary: Summary) -> str:
     ]
     lines += [f'<text class="small" x="{_MARGIN}" y="46">{escape(rest[0])}</text>'] if rest else []
     busiest = max((link.packets for link in summary.links), default=1)
-    for link in sorted(summary.links, key=lambda link: _role(boxes, link) != ""):
-        lines += _edge(boxes, link, busiest)
+    edges = [_edge(boxes, link, busiest) for link in sorted(summary.links, key=lambda link: _role(boxes, link) != "")]
+    # labels over all curves, each with a white rim
+    lines += [curve for curve, _ in edges] + [label for _, label in edges]
     for name in sorted(boxes):
         lines += _node(boxes[name])
     lines += [f'<text class="small" x="{_MARGIN}" y="{height + 18:.0f}">{escape(_legend(summary))}</text>', "</svg>"]
@@ -161,7 +162,7 @@ def _role(boxes: dict[str, _Box], link: Link) -> str:
     return boxes[link.source.node].roles.get(link.source.port or "?", "")
 
 
-def _edge(boxes: dict[str, _Box], link: Link, busiest: int) -> list[str]:
+def _edge(boxes: dict[str, _Box], link: Link, busiest: int) -> tuple[str, str]:
     source = boxes[link.source.node]
     role = _role(boxes, link)
     colour = {"root": RED, "victim": ORANGE, "host": ORANGE}.get(role, BLUE)
@@ -178,10 +179,10 @@ def _edge(boxes: dict[str, _Box], link: Link, busiest: int) -> list[str]:
         bend = max((x2 - x1) / 2, 60)
         path = f"M{x1:.1f} {y1:.1f}C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
     # the label stands near the source: there the curve is still level, and two curves have not crossed yet
-    return [
+    return (
         f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{thickness:.1f}" stroke-opacity="0.85"{dash}/>',
-        f'<text class="small" x="{x1 + 8:.1f}" y="{y1 - 5:.1f}">{escape(label)}</text>',
-    ]
+        f'<text class="small flow" x="{x1 + 8:.1f}" y="{y1 - 5:.1f}">{escape(label)}</text>',
+    )
 
 
 def _node(box: _Box) -> list[str]:
@@ -189,7 +190,8 @@ def _node(box: _Box) -> list[str]:
     lines = [
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="6" fill="#f8fafc" '
         f'stroke="{RED if congested else GREY}" stroke-width="{2.5 if congested else 1.2}"/>',
-        f'<text class="name" x="{box.x + box.width / 2:.1f}" y="{box.y + 19:.1f}" text-anchor="middle">{escape(figure.node(box.name))}</text>',
+        f'<text class="name" x="{box.x + box.width / 2:.1f}" y="{box.y + 19:.1f}" text-anchor="middle">'
+        f'{escape(figure.node(box.name))}</text>',
     ]
     for row, port in enumerate(box.ingress):
         y = box.port_y(row)

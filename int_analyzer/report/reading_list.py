@@ -62,7 +62,10 @@ def _quality_lines(quality: Quality) -> Iterator[tuple[str, str]]:
 
 def _loss_lines(quality: Quality) -> Iterator[tuple[str, str]]:
     lines = [_loss(loss) for loss in quality.losses]
-    lines += [f"node {drop.get('node', drop.get('node_id'))} reports {things(_integer(drop.get('reports')), 'drop')}, reason {drop.get('reason')}" for drop in quality.drops]
+    lines += [
+        f"node {drop.get('node', drop.get('node_id'))} reports {things(_integer(drop.get('reports')), 'drop')}, reason {drop.get('reason')}"
+        for drop in quality.drops
+    ]
     for position, line in enumerate(lines):
         yield "" if position else "losses", line
 

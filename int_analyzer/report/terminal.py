@@ -38,7 +38,7 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
     if summary.links:
         _section(console, "Links")
         for line, role in link_lines(summary, console.width, top):
-            console.print(Text(line, style=_STYLES.get(role, role)))
+            _print_wrapped(console, Text(line, style=_STYLES.get(role, role)))
         _print_rest(console, len(summary.links) - top, "link")
     if summary.paths:
         _section(console, "Paths")
@@ -127,7 +127,7 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
     title = Text(f"  {finding.id}  ", style="bold")
     title.append(figure.place(finding.node, finding.port, finding.queue), style=_STYLES.get(finding.role, "bold"))
     title.append(f"  {finding.role}: {finding.cause.replace('-', ' ')}, confidence {finding.confidence:.2f}")
-    console.print(title)
+    _print_wrapped(console, title)
     lasted = figure.duration(finding.end_ns - finding.start_ns)
     episodes = f" in {finding.episodes} episodes" if finding.episodes > 1 else ""
     _print_labelled(console, 5, "when", f"{figure.date(finding.start_ns)} UTC, for {lasted}{episodes}")
@@ -139,7 +139,9 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
         peaks.append(f"latency {figure.quantity(finding.peak_latency, finding.latency_unit)}")
     if peaks:
         _print_labelled(console, 5, "peak", ", ".join(peaks))
-    _print_labelled(console, 5, "impact", f"{figure.things(finding.packets, 'packet')}, {figure.number(finding.impact)} {finding.impact_unit}")
+    _print_labelled(
+        console, 5, "impact", f"{figure.things(finding.packets, 'packet')}, {figure.number(finding.impact)} {finding.impact_unit}"
+    )
     root = next((other for other in findings if other.id == finding.root), None)
     if root is not None:
         _print_labelled(console, 5, "root", f"finding {root.id}, {figure.place(root.node, root.port, root.queue)}")
@@ -177,8 +179,8 @@ def _print_paths(console: Console, paths: list[PathSummary], top: int) -> None:
             hops.append(figure.short_place(hop) + part)
         holes = f"  {figure.things(path.holes, 'packet')} with a hole" if path.holes else ""
         line = Text(f"  {packets}  " + " → ".join(hops) + holes)
-        for part_number, part in enumerate(line.wrap(console, console.width - 4)):
-            console.print(("    " if part_number else "") + part.plain.rstrip())
+        for number, piece in enumerate(line.wrap(console, console.width - 4)):
+            console.print(("    " if number else "") + piece.plain.rstrip())
     _print_rest(console, len(paths) - top, "path")
 
 

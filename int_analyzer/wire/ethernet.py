@@ -7,7 +7,9 @@ from int_analyzer.schema import ABSENT16, STATUS_CODE
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8, u16, u32
 
-LINK_NULL_RAW = (12, 14, 101)
+LINK_RAW_OLD = (12, 14)
+"""Numbers of raw IP in odd files."""
+
 LINK_ETHERNET, LINK_RAW, LINK_SLL, LINK_IPV4, LINK_IPV6, LINK_SLL2 = 1, 101, 113, 228, 229, 276
 
 ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_MPLS, ETHERTYPE_MPLS_MULTICAST = 0x0800, 0x86DD, 0x8847, 0x8848
@@ -36,8 +38,6 @@ def of_ethertype(ethertype: int) -> int:
         return _IPV6
     if ethertype == ETHERTYPE_MPLS or ethertype == ETHERTYPE_MPLS_MULTICAST:
         return _MPLS
-    if ethertype == ETHERTYPE_BRIDGED:
-        return _ETHERNET
     return _END
 
 
@@ -110,12 +110,12 @@ def mpls(buffer: Buffer, at: int, limit: int) -> tuple[int, int, int]:
         if bottom != 0:
             if limit - at < 1:
                 return _END, at, MPLS_TRUNCATED
-            nibble = u8(buffer, at) >> 4
-            if nibble == 4:
+            first = u8(buffer, at)
+            if first >> 4 == 4 and first & 0xF >= 5:
                 return _IPV4, at, OK
-            if nibble == 6:
+            if first >> 4 == 6:
                 return _IPV6, at, OK
-            if nibble == 0:
+            if first >> 4 == 0:
                 return _ETHERNET, at + 4, OK
             return _END, at, MPLS_UNKNOWN
     return _END, at, MPLS_LIMIT

@@ -13,12 +13,13 @@ from int_analyzer.schema import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8, u16, u32, u64
 
-PROTOCOL_IPV4, PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_IPV6, PROTOCOL_GRE, PROTOCOL_ETHERNET, PROTOCOL_MPLS = 4, 6, 17, 41, 47, 143, 137
-NEXT_HOP_BY_HOP, NEXT_ROUTING, NEXT_FRAGMENT, NEXT_AUTHENTICATION, NEXT_DESTINATION = 0, 43, 44, 51, 60
+PROTOCOL_IPV4, PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_IPV6, PROTOCOL_GRE = 4, 6, 17, 41, 47
+NEXT_HOP_BY_HOP, NEXT_ROUTING, NEXT_FRAGMENT, NEXT_DESTINATION = 0, 43, 44, 60
 
 OPTION_PAD1, OPTION_IOAM, OPTION_IOAM_DIRECT = 0x00, 0x31, 0x11
 OPTION_MRI = 31
-MAXIMUM_OPTIONS = 64
+MAXIMUM_OPTIONS = 2048
+"""More than an extension header can hold: only a bound of the loop."""
 
 OK = STATUS_CODE["ok"]
 NOT_UDP = STATUS_CODE["not-udp"]
@@ -29,9 +30,7 @@ IPV4_TOTAL_LENGTH = STATUS_CODE["ipv4-total-length"]
 IPV6_TRUNCATED = STATUS_CODE["ipv6-truncated"]
 IPV6_VERSION = STATUS_CODE["ipv6-version"]
 IPV6_EXTENSION_TRUNCATED = STATUS_CODE["ipv6-extension-truncated"]
-IPV6_EXTENSION_LIMIT = STATUS_CODE["ipv6-extension-limit"]
 IPV6_OPTION_LENGTH = STATUS_CODE["ipv6-option-length"]
-MRI_LENGTH = STATUS_CODE["mri-length"]
 
 TOTAL_ZERO = WARNING_BIT["ipv4-total-length-zero"]
 BEYOND = WARNING_BIT["ip-length-beyond-packet"]
@@ -39,8 +38,6 @@ SHORT = WARNING_BIT["ip-length-short"]
 FRAGMENT_FIRST = WARNING_BIT["fragment-first"]
 
 _END, _IPV4, _IPV6, _UDP, _TCP, _GRE = layer.END, layer.IPV4, layer.IPV6, layer.UDP, layer.TCP, layer.GRE
-_MPLS, _ETHERNET = layer.MPLS, layer.ETHERNET
-_MAXIMUM_EXTENSIONS = layer.MAXIMUM_EXTENSIONS
 
 
 @inlined
@@ -56,33 +53,34 @@ def of_protocol(protocol: int) -> int:
         return _IPV4
     if protocol == PROTOCOL_IPV6:
         return _IPV6
-    if protocol == PROTOCOL_MPLS:
-        return _MPLS
-    if protocol == PROTOCOL_ETHERNET:
-        return _ETHERNET
     return _END
 
 
 @inlined
-def ipv4(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: int) -> tuple[int, int, int, int, int, int, int]:
-    """IPv4 header: (next layer, where, limit, declared, status, warnings, where an MRI option begins or 0). Fills the packet's IP columns."""
+def ipv4(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: int) -> tuple[int, int, int, int, int, int, int, int]:
+    """IPv4 header and options: (next layer, where, limit, declared, status, warnings, options' length, whether it is a first fragment).
+
+    Fills the packet's IP columns once the header has passed its checks. `where` is what could not be read if the status is not OK.
+    """
     if limit - at < 20:
-        return _END, at, limit, declared, IPV4_TRUNCATED, 0, 0
+        return _END, at, limit, declared, IPV4_TRUNCATED, 0, 0, 0
     first = u8(buffer, at)
     header = (first & 0xF) * 4
     if first >> 4 != 4 or header < 20:
-        return _END, at, limit, declared, IPV4_HEADER_LENGTH, 0, 0
+        return _END, at, limit, declared, IPV4_HEADER_LENGTH, 0, 0, 0
+    if limit - at < header:
+        return _END, at, limit, declared, IPV4_TRUNCATED, 0, 0, 0
     total = u16(buffer, at + 2)
     warnings = 0
     end = at + total
     if total == 0:
         warnings |= TOTAL_ZERO
-        end = declared if declared < layer.FAR else limit
+        end = declared
     elif total < header:
-        return _END, at, limit, declared, IPV4_TOTAL_LENGTH, 0, 0
+        return _END, at, limit, declared, IPV4_TOTAL_LENGTH, 0, 0, 0
     elif end > declared:
         warnings |= BEYOND
-    elif end < declared and declared < layer.FAR:
+    elif end < declared:
         warnings |= SHORT
     service = u8(buffer, at + 1)
     fragment = u16(buffer, at + 6)
@@ -100,22 +98,21 @@ def ipv4(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: 
     put(columns, "packets.ip_bytes", row, total)
     if end < limit:
         limit = end
-    if at + header > limit:
-        return _END, at, limit, end, IPV4_TRUNCATED, warnings, 0
-    mri = 0
-    if header > 20:
-        mri = _mri_option(buffer, at + 20, at + header)
+    at += header
     if fragment & 0x1FFF != 0:
-        return _END, at, limit, end, FRAGMENT, warnings, mri
+        return _END, at, limit, end, FRAGMENT, warnings, header - 20, 0
+    first_fragment = 0
     if fragment & 0x2000 != 0:
         warnings |= FRAGMENT_FIRST
+        first_fragment = 1
     following = of_protocol(protocol)
-    return following, at + header, limit, end, (OK if following != _END else NOT_UDP), warnings, mri
+    return following, at, limit, end, (OK if following != _END else NOT_UDP), warnings, header - 20, first_fragment
 
 
 @kernel
-def _mri_option(buffer: Buffer, at: int, end: int) -> int:
-    """Where the MRI option of the P4 tutorials begins, or 0."""
+def mri_option(buffer: Buffer, at: int, end: int) -> tuple[int, int]:
+    """MRI options of the P4 tutorials among IPv4 options: (whether there are, where one has a wrong length or 0). Other damage is ignored."""
+    found, wrong = 0, 0
     for _ in range(40):
         if at >= end:
             break
@@ -125,15 +122,16 @@ def _mri_option(buffer: Buffer, at: int, end: int) -> int:
         if kind == 1:
             at += 1
             continue
-        if end - at < 2:
+        length = u8(buffer, at + 1) if at + 1 < end else 0
+        if kind & 0x1F == OPTION_MRI:
+            found = 1
+            if length < 4 or at + length > end or length != 4 + 8 * u16(buffer, at + 2):
+                if wrong == 0:
+                    wrong = at
+        if length < 2:
             break
-        length = u8(buffer, at + 1)
-        if length < 2 or at + length > end:
-            break
-        if kind & 0x1F == OPTION_MRI and length >= 4:
-            return at
         at += length
-    return 0
+    return found, wrong
 
 
 @inlined
@@ -148,11 +146,11 @@ def ipv6(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: 
     warnings = 0
     end = at + 40 + payload
     following = u8(buffer, at + 6)
-    if payload == 0 and following == NEXT_HOP_BY_HOP:
-        end = declared if declared < layer.FAR else limit  # jumbogram (RFC 2675): its length stands in an option
+    if payload == 0:
+        end = declared  # jumbogram (RFC 2675) or segmentation offload
     elif end > declared:
         warnings |= BEYOND
-    elif end < declared and declared < layer.FAR:
+    elif end < declared:
         warnings |= SHORT
     service = (word >> 20) & 0xFF
     put(columns, "packets.ip_version", row, 6)
@@ -171,55 +169,54 @@ def ipv6(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: 
     return following, at + 40, limit, end, OK, warnings
 
 
-@kernel
-def extensions(buffer: Buffer, at: int, limit: int, protocol: int) -> tuple[int, int, int, int, int, int, int]:
-    """Extension headers: (next layer, where, status, warnings, protocol, IOAM option or 0, its end).
+@inlined
+def is_extension(protocol: int) -> bool:
+    """Whether an IPv6 next header is an extension header that is read."""
+    return protocol == NEXT_HOP_BY_HOP or protocol == NEXT_DESTINATION or protocol == NEXT_ROUTING or protocol == NEXT_FRAGMENT
 
-    The IOAM option found first with trace data is handed on; it is read by formats/ioam.
+
+@kernel
+def extension(
+    buffer: Buffer, at: int, limit: int, declared: int, protocol: int
+) -> tuple[int, int, int, int]:
+    """One extension header: (next header, end of the header, status, whether it marks a first fragment).
+
+    A header that runs past the captured bytes only (not past the declared end) is TRUNCATED with its end known: its options may be walked.
     """
-    warnings = 0
-    ioam = 0
-    ioam_end = 0
-    for _ in range(_MAXIMUM_EXTENSIONS):
-        hop_or_destination = protocol == NEXT_HOP_BY_HOP or protocol == NEXT_DESTINATION
-        if not hop_or_destination and protocol != NEXT_ROUTING and protocol != NEXT_FRAGMENT and protocol != NEXT_AUTHENTICATION:
-            following = of_protocol(protocol)
-            return following, at, (OK if following != _END else NOT_UDP), warnings, protocol, ioam, ioam_end
-        if limit - at < 8:
-            return _END, at, IPV6_EXTENSION_TRUNCATED, warnings, protocol, ioam, ioam_end
-        length = (u8(buffer, at + 1) + 1) * 8
-        if protocol == NEXT_FRAGMENT:
-            length = 8
-            fragment = u16(buffer, at + 2)
-            if fragment >> 3 != 0:
-                return _END, at, FRAGMENT, warnings, u8(buffer, at), ioam, ioam_end
-            if fragment & 1 != 0:
-                warnings |= FRAGMENT_FIRST
-        elif protocol == NEXT_AUTHENTICATION:
-            length = (u8(buffer, at + 1) + 2) * 4
-        if hop_or_destination:
-            # Options are walked as far as they are there, so that a cut trace still gives its most recent nodes.
-            end = at + length
-            option = at + 2
-            for _ in range(MAXIMUM_OPTIONS):
-                if option >= end or option >= limit:
-                    break
-                kind = u8(buffer, option)
-                if kind == OPTION_PAD1:
-                    option += 1
-                    continue
-                if limit - option < 2:
-                    break
-                option_end = option + 2 + u8(buffer, option + 1)
-                if option_end > end:
-                    return _END, option, IPV6_OPTION_LENGTH, warnings, protocol, ioam, ioam_end
-                if kind == OPTION_IOAM or kind == OPTION_IOAM_DIRECT:
-                    if ioam == 0 or (limit - option >= 4 and u8(buffer, option + 3) == 0):
-                        ioam = option
-                        ioam_end = option_end
-                option = option_end
-        if at + length > limit:
-            return _END, at, IPV6_EXTENSION_TRUNCATED, warnings, protocol, ioam, ioam_end
-        protocol = u8(buffer, at)
-        at += length
-    return _END, at, IPV6_EXTENSION_LIMIT, warnings, protocol, ioam, ioam_end
+    if limit - at < (8 if protocol == NEXT_FRAGMENT else 2):
+        return protocol, at, IPV6_EXTENSION_TRUNCATED, 0
+    length = 8 if protocol == NEXT_FRAGMENT else (u8(buffer, at + 1) + 1) * 8
+    if at + length > declared:
+        return protocol, at, IPV6_EXTENSION_TRUNCATED, 0
+    if at + length > limit:
+        return protocol, at + length, IPV6_EXTENSION_TRUNCATED, 0
+    following = u8(buffer, at)
+    if protocol == NEXT_FRAGMENT:
+        fragment = u16(buffer, at + 2)
+        if fragment & 0xFFF8 != 0:
+            return following, at + length, FRAGMENT, 0
+        return following, at + length, OK, fragment & 1
+    return following, at + length, OK, 0
+
+
+@kernel
+def next_ioam_option(buffer: Buffer, at: int, end: int, limit: int) -> tuple[int, int, int]:
+    """Walk options from `at`: (where an IOAM option begins or 0, where to go on, status). `end` is the header's, `limit` what is there."""
+    for _ in range(MAXIMUM_OPTIONS):
+        if at >= end or at >= limit:
+            break
+        kind = u8(buffer, at)
+        if kind == OPTION_PAD1:
+            at += 1
+            continue
+        if at + 2 > end:
+            return 0, at, IPV6_OPTION_LENGTH
+        if at + 2 > limit:
+            break
+        following = at + 2 + u8(buffer, at + 1)
+        if following > end:
+            return 0, at, IPV6_OPTION_LENGTH
+        if kind == OPTION_IOAM or kind == OPTION_IOAM_DIRECT:
+            return at, following, OK
+        at = following
+    return 0, end, OK

@@ -28,7 +28,7 @@ _TYPE_1, _TYPE_2, _TYPE_3 = layer.TUNNEL_ERSPAN_1, layer.TUNNEL_ERSPAN_2, layer.
 def erspan(
     buffer: Buffer, at: int, limit: int, protocol: int, sequence: int, columns: Any, mirror: int
 ) -> tuple[int, int, int, int, int]:
-    """ERSPAN header into row `mirror`: (next layer, where, status, warnings, tunnel bit). Status other than OK leaves the row unused.
+    """ERSPAN header into row `mirror`: (next layer, where, status, warnings, tunnel bit). Without a tunnel bit the row is not used.
 
     Type I has no header of its own; only the GRE sequence bit (0x88BE without it) tells it from type II.
     """
@@ -89,4 +89,4 @@ def erspan(
             return _IPV4, at + header, OK, warnings, _TYPE_3
         if nibble == 6:
             return _IPV6, at + header, OK, warnings, _TYPE_3
-    return _END, at, OPAQUE, warnings, _TYPE_3
+    return _END, at + header, OPAQUE, warnings, _TYPE_3

@@ -1,0 +1,253 @@
+"""Localisation on views by hand: which port is named, in which role, for which cause, and what is left unsaid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from view_factory import MS, START, Hop, Traffic
+
+from int_analyzer.analysis.summarise import summarise
+from int_analyzer.analysis.summary import Finding, Summary
+from int_analyzer.profile import Node, PortProfile, Profile, Thresholds, Units
+
+BYTES_NS = Profile(units=Units(queue_depth="bytes", hop_latency="ns"))
+
+# Leaves 1, 2 and 3, spines 11 and 12; ports 101, 102 of a leaf lead to the spines, port n of a spine to leaf n, 201… to hosts.
+
+
+def path(leaf: int, spine: int, to_leaf: int, to_host: int, **deep: tuple[int, int]) -> tuple[Hop, ...]:
+    """A path over three nodes, calm but where `up`, `down` or `host` give (depth, latency)."""
+
+    def hop(node: int, port: int, place: str) -> Hop:
+        depth, latency = deep.get(place, (0, 10))
+        return Hop(node, port, depth, latency)
+
+    return hop(leaf, 90 + spine, "up"), hop(spine, to_leaf, "down"), hop(to_leaf, to_host, "host")
+
+
+def background(traffic: Traffic, until_ms: float = 100, per_ms: int = 1) -> None:
+    """Calm traffic over all other ports, so that there is a fabric to compare with."""
+    for number, (leaf, spine, to_leaf) in enumerate([(1, 11, 2), (1, 12, 2), (2, 11, 1), (2, 12, 1)]):
+        traffic.stream(0, until_ms, per_ms, lambda _, p=(leaf, spine, to_leaf): path(*p, 202), flow=("10.0.1.1", "10.0.1.2", 1000 + number))
+
+
+def during(begin: float, end: float, value: tuple[int, int]) -> Callable[[float], tuple[int, int]]:
+    return lambda at: value if begin <= at < end else (0, 10)
+
+
+def named(summary: Summary) -> list[tuple[int, int | None, str]]:
+    return [(finding.node_id, finding.port_id, finding.role) for finding in summary.findings]
+
+
+def only(summary: Summary) -> Finding:
+    assert len(summary.findings) == 1, named(summary)
+    return summary.findings[0]
+
+
+def incast(depth: int = 40_000, latency: int = 2_500_000, begin: float = 40, end: float = 70) -> Traffic:
+    """Two senders to one host of leaf 3; its port 201 fills while more is sent."""
+    traffic = Traffic()
+    background(traffic)
+    fill = during(begin, end, (depth, latency))
+    for number, leaf in enumerate((1, 2)):
+        flow = (f"10.0.{leaf}.1", "10.0.3.1", 2000 + number)
+        traffic.stream(0, 100, 2, lambda at, leaf=leaf: path(leaf, 11, 3, 201, host=fill(at)), flow=flow)
+        traffic.stream(begin, end, 6, lambda at, leaf=leaf: path(leaf, 11, 3, 201, host=fill(at)), flow=flow)
+    return traffic
+
+
+def test_healthy_traffic_gives_no_finding() -> None:
+    traffic = Traffic()
+    background(traffic)
+    traffic.stream(0, 100, 4, lambda at: path(1, 11, 3, 201, host=(int(at) % 3 * 1500, 500 + int(at) % 7)))
+    for profile in (None, BYTES_NS):
+        assert summarise(traffic.view(), profile).findings == []
+    assert summarise(traffic.view(), BYTES_NS).quality.trust == "high"  # type: ignore[union-attr]
+
+
+def test_one_hot_queue_is_named_with_its_time_flows_and_cause() -> None:
+    finding = only(summarise(incast().view(), BYTES_NS))
+    assert (finding.node_id, finding.port_id, finding.role, finding.cause) == (3, 201, "root", "overload")
+    assert finding.start_ns == START + 40 * MS and finding.end_ns == START + 70 * MS
+    assert (finding.peak_depth, finding.depth_unit, finding.peak_latency, finding.latency_unit) == (40_000, "bytes", 2_500_000, "ns")
+    assert finding.packets == 480 and finding.episodes == 1
+    assert {share.src for share in finding.culprits} == {"10.0.1.1", "10.0.2.1"}
+    assert finding.culprits[0].flow == "10.0.1.1:2000 > 10.0.3.1:4791 qp 0x11"
+    assert 0.8 < finding.confidence < 1
+    assert any("× 4" in sentence for sentence in finding.evidence)
+
+
+def test_episodes_of_one_queue_are_one_finding() -> None:
+    traffic = incast(end=50)
+    fill = during(60, 65, (60_000, 30_000))
+    traffic.stream(60, 65, 8, lambda at: path(1, 11, 3, 201, host=fill(at)))
+    finding = only(summarise(traffic.view(), BYTES_NS))
+    assert finding.episodes == 2
+    assert (finding.start_ns, finding.end_ns) == (START + 40 * MS, START + 65 * MS)
+    assert finding.peak_depth == 60_000
+
+
+def test_back_pressure_makes_one_root_and_victims_that_name_it() -> None:
+    traffic = Traffic()
+    background(traffic)
+    host, down, up = during(40, 80, (90_000, 9_000)), during(45, 80, (50_000, 5_000)), during(50, 80, (30_000, 3_000))
+    for leaf in (1, 2):
+        traffic.stream(
+            0, 100, 4, lambda at, leaf=leaf: path(leaf, 11, 3, 201, host=host(at), down=down(at), up=up(at)), flow=(f"h{leaf}", "h9", 7)
+        )
+    summary = summarise(traffic.view(), BYTES_NS)
+    assert named(summary) == [(3, 201, "root"), (11, 3, "victim"), (1, 101, "victim"), (2, 101, "victim")]
+    root, *victims = summary.findings
+    assert all(victim.root == root.id and victim.cause == "back-pressure" and victim.culprits == [] for victim in victims)
+    assert root.victim_ports == ["node 11 port 3", "node 1 port 101", "node 2 port 101"]
+    assert any("walk ends at node 3 port 201" in sentence for sentence in victims[1].evidence)
+
+
+def test_a_queue_upstream_at_another_time_is_a_root_of_its_own() -> None:
+    traffic = Traffic()
+    background(traffic)
+    host, up = during(40, 60, (90_000, 9_000)), during(5, 30, (30_000, 3_000))
+    traffic.stream(0, 100, 4, lambda at: path(1, 11, 3, 201, host=host(at), up=up(at)))
+    assert {(node, port, role) for node, port, role in named(summarise(traffic.view(), BYTES_NS))} == {(3, 201, "root"), (1, 101, "root")}
+
+
+def test_two_unrelated_roots_are_both_named_the_heavier_first() -> None:
+    traffic = incast()
+    fill = during(20, 90, (20_000, 2_000))
+    traffic.stream(0, 100, 3, lambda at: path(1, 12, 2, 205, host=fill(at)), flow=("10.0.1.7", "10.0.2.5", 99))
+    summary = summarise(traffic.view(), BYTES_NS)
+    assert named(summary) == [(3, 201, "root"), (2, 205, "root")]
+    assert all(finding.root is None and finding.victim_ports == [] for finding in summary.findings)
+
+
+def test_a_queue_that_waits_only_in_part_for_a_congested_one_is_a_root() -> None:
+    traffic = Traffic()
+    background(traffic)
+    hot = during(40, 80, (60_000, 6_000))
+    traffic.stream(0, 100, 2, lambda at: path(1, 11, 3, 201, up=hot(at), host=hot(at)), flow=("a", "b", 1))
+    for host in (203, 204):
+        traffic.stream(0, 100, 2, lambda at, host=host: path(1, 11, 3, host, up=hot(at)), flow=("a", "c", host))
+    summary = summarise(traffic.view(), BYTES_NS)
+    assert {(node, port, role) for node, port, role in named(summary)} == {(1, 101, "root"), (3, 201, "root")}
+
+
+def test_queues_that_wait_for_each_other_in_a_circle_end_the_walk() -> None:
+    traffic = Traffic()
+    background(traffic)
+    first, second = during(40, 80, (60_000, 6_000)), during(42, 80, (50_000, 5_000))
+    traffic.stream(0, 100, 2, lambda at: (Hop(1, 5, *first(at)), Hop(2, 6, *second(at))), flow=("a", "b", 1))
+    traffic.stream(0, 100, 2, lambda at: (Hop(2, 6, *second(at)), Hop(1, 5, *first(at))), flow=("b", "a", 1))
+    summary = summarise(traffic.view(), BYTES_NS)
+    assert named(summary) == [(1, 5, "root"), (2, 6, "victim")]
+    assert any("circle" in sentence for sentence in summary.findings[0].evidence)
+    assert summary.findings[0].confidence < 0.6
+
+
+def test_congestion_that_never_ends_is_seen_although_it_is_the_queue_s_own_baseline() -> None:
+    traffic = Traffic()
+    background(traffic)
+    traffic.stream(0, 100, 4, lambda _: path(1, 11, 3, 201, host=(45_000, 11_000_000)))
+    finding = only(summarise(traffic.view(), BYTES_NS))
+    assert (finding.node_id, finding.port_id, finding.cause) == (3, 201, "unknown")
+    # The same alone, without a fabric to compare with.
+    alone = Traffic()
+    alone.stream(0, 100, 4, lambda _: (Hop(3, 201, 45_000, 9_000),))
+    assert (only(summarise(alone.view(), BYTES_NS)).node_id, only(summarise(alone.view(), BYTES_NS)).port_id) == (3, 201)
+
+
+def test_a_standing_queue_that_the_whole_fabric_has_is_not_congestion() -> None:
+    traffic = Traffic()
+    for number in range(6):
+        traffic.stream(0, 50, 2, lambda at, n=number: (Hop(n, 1, 20_000 + int(at) % 5 * 1000, 100),), flow=("a", "b", number))
+    assert summarise(traffic.view(), BYTES_NS).findings == []
+
+
+def test_too_few_packets_above_the_threshold_are_no_episode() -> None:
+    traffic = Traffic()
+    background(traffic)
+    fill = during(50, 51, (60_000, 900))
+    traffic.stream(0, 100, 4, lambda at: path(1, 11, 3, 201, host=fill(at)))
+    assert summarise(traffic.view(), BYTES_NS).findings == []
+    low = Profile(units=BYTES_NS.units, thresholds=Thresholds(minimum_packets=4))
+    assert named(summarise(traffic.view(), low)) == [(3, 201, "root")]
+
+
+def latency_only(latency: Callable[[float], int], contradicted: bool = False) -> Traffic:
+    traffic = Traffic()
+    for port in (1, 2):
+        traffic.stream(0, 100, 2, lambda _, port=port: (Hop(7, port, None, 50),), flow=("a", "b", port))
+    traffic.stream(0, 100, 2, lambda at: (Hop(7, 3, None, latency(at), contradicted=contradicted),), flow=("a", "c", 3))
+    return traffic
+
+
+def test_latency_alone_is_believed_when_it_lasts() -> None:
+    finding = only(summarise(latency_only(lambda at: 900 if 40 <= at < 60 else 50).view()))
+    assert (finding.node_id, finding.port_id, finding.depth_unit, finding.peak_depth) == (7, 3, "raw", None)
+    assert (finding.peak_latency, finding.latency_unit) == (900, "raw")
+    assert finding.confidence < 0.75
+
+
+@pytest.mark.parametrize(
+    "latency",
+    [
+        lambda at: 2000 if int(at) % 10 < 3 else 50,
+        lambda at: 5000 if at % 2 == 0 else 60,
+        lambda at: 200 if 40 <= at < 60 else 50,
+    ],
+    ids=["short bursts of a scheduler", "single slow packets", "a little slower"],
+)
+def test_latency_noise_gives_nothing(latency: Callable[[float], int]) -> None:
+    assert summarise(latency_only(latency).view()).findings == []
+
+
+def test_latency_says_nothing_about_a_node_whose_depth_works_and_is_zero() -> None:
+    traffic = Traffic()
+    traffic.stream(0, 100, 2, lambda _: (Hop(7, 1, 3, 50),), flow=("a", "b", 1))
+    traffic.stream(0, 100, 2, lambda at: (Hop(7, 3, 0, 900 if 40 <= at < 60 else 50),), flow=("a", "c", 3))
+    assert summarise(traffic.view()).findings == []
+
+
+def test_latency_that_contradicts_its_own_timestamps_is_left_out_and_said() -> None:
+    summary = summarise(latency_only(lambda at: 10_000_000 + int(at) * 1000, contradicted=True).view())
+    assert summary.findings == []
+    assert summary.quality is not None
+    assert any("node 7 port 3" in note and "100%" in note for note in summary.quality.assumptions)
+    queue = next(queue for queue in summary.queues if queue.at.port_id == 3)
+    assert queue.latency.p50 is None and "contradicts" in queue.latency.why_absent
+
+
+@pytest.mark.parametrize(
+    ("calm", "hot", "formats", "words", "unit"),
+    [
+        (1, 60, "int-md-2.x", "values up to 60 look like packets; threshold 8", "raw"),
+        (5, 40_000, "int-md-2.x", "values up to 40000 look like cells; threshold 100", "raw"),
+        (1_500, 40_000, "int-md-2.x", "values up to 40000 look like bytes; threshold 9000", "raw"),
+        (294, 40_000, "ioam-trace", "taken as bytes", "bytes"),
+    ],
+)
+def test_an_unknown_unit_is_judged_by_its_values_and_said(calm: int, hot: int, formats: str, words: str, unit: str) -> None:
+    traffic = Traffic(formats={formats: 1})
+    traffic.stream(0, 100, 2, lambda at: (Hop(1, 1, calm if at < 30 else hot if at < 60 else 0, None),))
+    summary = summarise(traffic.view())
+    finding = only(summary)
+    assert finding.start_ns == START + 30 * MS
+    assert (finding.peak_depth, finding.depth_unit) == (hot, unit)
+    assert any(words in note for note in summary.quality.assumptions)  # type: ignore[union-attr]
+    assert any("is a guess" in sentence for sentence in finding.evidence)
+
+
+def test_units_of_the_profile_turn_cells_and_microseconds_into_bytes_and_ns() -> None:
+    traffic = Traffic()
+    traffic.stream(0, 100, 4, lambda at: (Hop(1, 1, 500 if 40 <= at < 60 else 1, 30 if 40 <= at < 60 else 1),))
+    profile = Profile(units=Units(queue_depth="cells", cell_bytes=80, hop_latency="us"), nodes={1: Node("tor", ports={1: PortProfile("up")})})
+    finding = only(summarise(traffic.view(), profile))
+    assert (finding.node, finding.port) == ("tor", "up")
+    assert (finding.peak_depth, finding.depth_unit, finding.peak_latency, finding.latency_unit) == (40_000, "bytes", 30_000, "ns")
+
+
+def test_the_profile_s_raw_threshold_is_used() -> None:
+    traffic = Traffic()
+    traffic.stream(0, 100, 4, lambda at: (Hop(1, 1, 6 if at > 50 else 1, None),))
+    assert summarise(traffic.view()).findings == []
+    assert named(summarise(traffic.view(), Profile(thresholds=Thresholds(depth_raw=5)))) == [(1, 1, "root")]

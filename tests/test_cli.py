@@ -1,0 +1,257 @@
+"""The command line as its user meets it: outputs, exit codes, one clear line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import networkx
+import pyarrow.parquet
+import pytest
+
+from int_analyzer import installation
+from int_analyzer.cli import main
+
+ROOT = Path(__file__).parent.parent
+PCAPS = ROOT / "pcaps"
+CONGESTED = str(PCAPS / "bmv2-laofan-int-md-v2.1/s4-coll.pcap")
+HEALTHY = str(PCAPS / "bmv2-laofan-int-md-v2.1-healthy/s4-coll.pcap")
+
+Captured = pytest.CaptureFixture[str]
+
+
+def run(capsys: Captured, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of one command line, in this process."""
+    code = main(list(arguments))
+    output = capsys.readouterr()
+    return code, output.out, output.err
+
+
+def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-m", "int_analyzer", *arguments], capture_output=True, text=True, env=environment, check=False, **options
+    )
+
+
+def test_analyze_names_the_congested_port_first(capsys: Captured) -> None:
+    code, out, err = run(capsys, "analyze", CONGESTED)
+    assert code == 0 and err == ""
+    assert out.startswith("CONGESTED  node 2 port 2 queue 0 — overload")
+
+
+@pytest.mark.parametrize(
+    ("capture", "place"),
+    [
+        ("linux-ioam-spine-to-leaf", (11, 1103)),
+        ("bmv2-laofan-int-md-v2.1/s2-s4.pcap", (2, 2)),
+        ("bmv2-laofan-int-md-v2.1/s4-coll.pcap", (2, 2)),
+        ("bmv2-geant-int-v1.0/s4-coll.pcap", (2, 2)),
+        ("bmv2-onos-int-v1.0/s4-coll.pcap", (1, 3)),
+    ],
+)
+def test_the_congested_port_of_every_data_plane_is_found_without_a_profile(capture: str, place: tuple[int, int], capsys: Captured) -> None:
+    code, out, _ = run(capsys, "analyze", str(PCAPS / capture), "--json")
+    roots = [(finding["node_id"], finding["port_id"]) for finding in json.loads(out)["findings"] if finding["role"] == "root"]
+    assert code == 0 and roots == [place]
+
+
+def test_a_healthy_capture_gives_no_finding(capsys: Captured) -> None:
+    code, out, _ = run(capsys, "analyze", HEALTHY, "--fail-on-congestion")
+    assert code == 0 and out.startswith("NO CONGESTION")
+
+
+def test_fail_on_congestion_is_exit_code_1(capsys: Captured) -> None:
+    code, out, _ = run(capsys, "analyze", CONGESTED, "--fail-on-congestion", "--quiet")
+    assert code == 1 and out.count("\n") == 1
+
+
+def test_json_is_one_document_that_follows_the_schema_and_nothing_else(capsys: Captured) -> None:
+    code, out, err = run(capsys, "analyze", CONGESTED, "--json")
+    assert code == 0 and err == ""
+    jsonschema.validate(json.loads(out), json.loads((ROOT / "docs/schema/analyze.schema.json").read_text()))
+
+
+def test_output_writes_every_table(capsys: Captured, tmp_path: Path) -> None:
+    code, _, err = run(capsys, "analyze", CONGESTED, "--output", str(tmp_path / "out"))
+    assert code == 0 and "tables written" in err
+    rows = {path.stem: pyarrow.parquet.read_metadata(path).num_rows for path in (tmp_path / "out").glob("*.parquet")}
+    assert rows == {"packets": 1154, "hops": 3462, "roce": rows["roce"], "reports": 1154, "mirrors": 0}
+
+
+def test_a_folder_a_glob_and_two_files_are_read_as_one(capsys: Captured) -> None:
+    folder = PCAPS / "linux-ioam-spine-to-leaf"
+    counts = []
+    for arguments in ([str(folder)], [str(folder / "*.pcap")], sorted(map(str, folder.glob("*.pcap")))):
+        _, out, _ = run(capsys, "analyze", "--json", *arguments)
+        counts.append(json.loads(out)["quality"]["packets"])
+    assert len(set(counts)) == 1 and counts[0] > 1000
+
+
+def test_standard_input_is_read() -> None:
+    with Path(CONGESTED).open("rb") as file:
+        done = process("analyze", "-", "--quiet", stdin=file)
+    assert done.returncode == 0 and done.stdout.startswith("CONGESTED  node 2 port 2")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("text.pcap", b"hello, world, this is no capture", "not a pcap"),
+        ("empty.pcap", b"", "empty"),
+        ("link.pcap", bytes.fromhex("d4c3b2a1020004000000000000000000ffff0000fe000000"), "link type"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["analyze", "decode", "graph"])
+def test_what_is_not_a_capture_is_one_line_and_exit_code_2(
+    verb: str, name: str, content: bytes, reason: str, capsys: Captured, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    code, out, err = run(capsys, verb, str(tmp_path / name))
+    assert code == 2 and out == "" and err.count("\n") == 1
+    assert name in err and reason in err
+
+
+def test_missing_files_and_folders_without_captures_are_one_line(capsys: Captured, tmp_path: Path) -> None:
+    for argument in (str(tmp_path / "absent.pcap"), str(tmp_path), str(tmp_path / "*.pcap")):
+        code, out, err = run(capsys, "analyze", argument)
+        assert code == 2 and out == "" and err.count("\n") == 1, err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["nonsense"], "No such command 'nonsense'"),
+        (["analyze"], "Missing argument 'CAPTURE' (see int-analyzer analyze --help)"),
+        (["decode", CONGESTED, "--table", "bits"], "'bits' is not one of"),
+        (["decode", CONGESTED, "--columns", "depth"], "no column 'depth'"),
+        (["analyze", CONGESTED, "--top", "0"], "--top"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(arguments: list[str], part: str, capsys: Captured) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert code == 2 and out == "" and err.count("\n") == 1
+    assert err.startswith("int-analyzer: ") and part in err
+
+
+def test_a_cut_capture_is_analysed_as_far_as_it_goes_and_the_damage_is_said(capsys: Captured, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(Path(CONGESTED).read_bytes()[:-100])
+    code, out, _ = run(capsys, "analyze", str(cut))
+    assert code == 0 and out.startswith("CONGESTED  node 2 port 2")
+    assert "the last record is cut" in out
+
+
+@pytest.mark.parametrize("format", ["table", "csv", "jsonl"])
+def test_decode_prints_rows(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["decode", CONGESTED, "--format", format, "--limit", "5"]) == 0
+    lines = capfdbinary.readouterr().out.decode().splitlines()
+    assert len(lines) == 5 + (format != "jsonl") and "node_id" in lines[0]
+
+
+def test_decode_follows_the_ending_of_the_output(capsys: Captured, tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "decode", CONGESTED, "--table", "packets", "-o", str(tmp_path / "p.parquet"))
+    assert code == 0 and out == "" and pyarrow.parquet.read_metadata(tmp_path / "p.parquet").num_rows == 1154
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(capsys: Captured, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for arguments in (
+        ["decode", CONGESTED, "-f", "csv", "-o", str(tmp_path / "absent/x.csv")],
+        ["graph", CONGESTED, "-o", str(tmp_path / "absent/x.svg")],
+        ["analyze", CONGESTED, "--output", str(tmp_path / "file")],
+    ):
+        code, _, err = run(capsys, *arguments)
+        assert code == 2 and err.count("\n") == 1
+
+
+def test_graph_writes_what_other_tools_read(capsys: Captured, tmp_path: Path) -> None:
+    graph = networkx.node_link_graph(json.loads(run(capsys, "graph", CONGESTED)[1]), edges="links")
+    assert any(entry.get("role") == "root" for _, _, entry in graph.edges(data=True))
+    same = networkx.parse_graphml(run(capsys, "graph", CONGESTED, "--format", "graphml")[1])
+    assert (len(same), same.number_of_edges()) == (len(graph), graph.number_of_edges())
+    assert run(capsys, "graph", CONGESTED, "--format", "dot")[1].startswith("digraph")
+    assert run(capsys, "graph", CONGESTED, "-o", str(tmp_path / "x.svg"))[1] == ""
+    assert "port 2 congested" in "".join(ElementTree.parse(tmp_path / "x.svg").getroot().itertext())
+
+
+def test_formats_are_listed_as_text_and_as_json(capsys: Captured) -> None:
+    assert "int-md-2.x" in run(capsys, "formats")[1]
+    assert {entry["name"] for entry in json.loads(run(capsys, "formats", "--json")[1])["formats"]} >= {"roce", "ioam-trace"}
+
+
+def test_doctor_says_that_captures_can_be_analysed_here(capsys: Captured) -> None:
+    code, out, _ = run(capsys, "doctor")
+    assert code == 0 and "Captures can be analysed here." in out and "kernel cache" in out
+
+
+def test_doctor_says_what_would_not_work_and_why(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "_CORE", (("nonsense", "no_such_module", "nothing works"),))
+    monkeypatch.setattr(installation, "_TOOLS", (("no-such-tool", "no drawing"),))
+    code, out, _ = run(capsys, "doctor")
+    assert code == 1 and "!!  nonsense" in out and "→ nothing works" in out and "--  no-such-tool" in out
+
+
+def test_doctor_notices_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("INT_ANALYZER_CACHE", str(tmp_path / "file"))
+    cache = next(check for check in installation.checks() if check.name == "kernel cache")
+    assert cache.state == installation.LACKING and "INT_ANALYZER_CACHE" in cache.consequence
+
+
+def test_a_profile_is_checked(capsys: Captured, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text('[node.2]\nname = "spine-1"\n')
+    bad.write_text('[units]\nqueue_depth = "cels"\n')
+    code, out, _ = run(capsys, "profile", "check", str(good))
+    assert code == 0 and out.startswith(f"{good}: valid. 1 nodes")
+    code, out, err = run(capsys, "profile", "check", str(bad))
+    assert code == 2 and out == "" and "units.queue_depth" in err and "cells" in err and err.count("\n") == 1
+
+
+def test_a_profile_names_nodes_and_units_in_the_report(capsys: Captured, tmp_path: Path) -> None:
+    profile = tmp_path / "fabric.toml"
+    profile.write_text(
+        '[units]\nqueue_depth = "packets"\nhop_latency = "us"\n[node.2]\nname = "spine-1"\n[node.2.ports.2]\nname = "Ethernet1/2"\n'
+    )
+    _, out, _ = run(capsys, "analyze", CONGESTED, "--profile", str(profile))
+    assert out.startswith("CONGESTED  spine-1 port Ethernet1/2 queue 0")
+    assert "queue depth (packets)" in out and " ms" in out
+
+
+def test_help_and_version(capsys: Captured) -> None:
+    assert run(capsys, "--version")[1].startswith("int-analyzer ")
+    assert run(capsys)[1] == run(capsys, "--help")[1]
+    assert "check" in run(capsys, "profile")[1]
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    script = f"{sys.executable} -m int_analyzer decode {CONGESTED} --format jsonl --limit 0 | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    assert done.stderr == "" and done.stdout.splitlines()[1] in ("0", "141")
+
+
+def test_interruption_is_quiet() -> None:
+    # standard input that never ends: the process is surely still reading when it is interrupted
+    child = subprocess.Popen(
+        [sys.executable, "-m", "int_analyzer", "analyze", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "1"},
+    )
+    assert child.stdin is not None
+    child.stdin.write(Path(CONGESTED).read_bytes()[:1000])
+    child.stdin.flush()
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert child.returncode == 130 and out == b"" and b"Traceback" not in err
