@@ -21,7 +21,8 @@ _TYPES = {"int64": "int64_t", "uint32": "uint32_t", "uint16": "uint16_t", "uint8
 def header() -> str:
     """The text of columns.h."""
     batch = columns.allocate()
-    lines = ["/* Generated from int_analyzer/schema.py by columns_header.py. */", "#pragma once", "#include <stddef.h>", "#include <stdint.h>", ""]
+    lines = ["/* Generated from int_analyzer/schema.py by columns_header.py. */", "#pragma once"]
+    lines += ["#include <stddef.h>", "#include <stdint.h>", ""]
     lines += [f"#define STAGGER {columns._STAGGER}", "#define STAGGER_STEPS 32", ""]
     for name in TABLES:
         lines.append(f"#define {name.upper()}_CAPACITY {len(getattr(batch, name)[0])}")
@@ -42,7 +43,8 @@ def header() -> str:
     lines += ["};", "", "enum {"]
     lines += [f"    WARNING_{_macro(warning.name)} = 1u << {warning.bit}," for warning in schema.WARNINGS]
     lines += ["};", "", "enum {"]
-    lines += [f"    {name} = {value}," for name, value in vars(schema).items() if name.startswith(("FORMAT_", "HAS_", "HOP_")) and isinstance(value, int)]
+    bits = {name: value for name, value in vars(schema).items() if name.startswith(("FORMAT_", "HAS_", "HOP_"))}
+    lines += [f"    {name} = {value}," for name, value in bits.items() if isinstance(value, int)]
     lines += ["};", "", f"#define ROWS_PER_PACKET {decode._ROWS_PER_PACKET}", f"#define N_DIALECTS {dialect.N_DIALECTS}"]
     for name in ("LAYOUT", "VERSION", "TIME_WORDS", "LEVEL2_WORDS"):
         lines.append(_array("uint8_t", f"DIALECT_{name}", getattr(dialect, name)))

@@ -1,39 +1,34 @@
 """Other tools on the same capture: each decodes all its packets and is charged its CPU time, start-up excluded.
 
-    python -m benchmarks.peers NAME FILE PACKETS     one line of JSON: packets, hops, cpu_ns
+    python -m benchmarks.peers NAME FILE     one line of JSON: packets, hops, cpu_ns
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import struct
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-_TSHARK_FIELDS = """frame.time_epoch frame.cap_len frame.len vlan.id ip.src ip.dst ip.dsfield.dscp ip.dsfield.ecn ip.ttl ip.id ip.len
-udp.srcport udp.dstport intmd.npt intmd.length intmd.hop_ml intmd.remaining intmd.bitmap intmd.domain intmd.node intmd.ingress
-intmd.egress intmd.latency intmd.queue intmd.depth intmd.ingress_time intmd.egress_time infiniband.bth.opcode infiniband.bth.psn
-infiniband.bth.destqp infiniband.bth.a infiniband.reth.va infiniband.reth.r_key infiniband.reth.dmalen infiniband.invariant.crc""".split()
+from benchmarks.child import ChildError, cost_of, module
+
+# fmt: off
+_TSHARK_FIELDS = (
+    "frame.time_epoch", "frame.cap_len", "frame.len", "vlan.id", "ip.src", "ip.dst", "ip.dsfield.dscp", "ip.dsfield.ecn", "ip.ttl",
+    "ip.id", "ip.len", "udp.srcport", "udp.dstport", "intmd.npt", "intmd.length", "intmd.hop_ml", "intmd.remaining", "intmd.bitmap",
+    "intmd.domain", "intmd.node", "intmd.ingress", "intmd.egress", "intmd.latency", "intmd.queue", "intmd.depth", "intmd.ingress_time",
+    "intmd.egress_time", "infiniband.bth.opcode", "infiniband.bth.psn", "infiniband.bth.destqp", "infiniband.bth.a", "infiniband.reth.va",
+    "infiniband.reth.r_key", "infiniband.reth.dmalen", "infiniband.invariant.crc",
+)
+# fmt: on
 
 
 class Missing(Exception):
     """The tool is not installed; the message says which."""
-
-
-def _run_cpu_ns(command: list[str]) -> int:
-    """CPU time (user and system) of a child whose output is thrown away."""
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode != 0:
-        raise Missing(f"{command[0]} failed with exit code {child.returncode}")
-    return int((usage.ru_utime + usage.ru_stime) * 1e9)
 
 
 def _without_start_up(command: Callable[[Path], list[str]], capture: Path) -> int:
@@ -43,7 +38,7 @@ def _without_start_up(command: Callable[[Path], list[str]], capture: Path) -> in
         head = file.read(24 + 16)
         single.write_bytes(head + file.read(int.from_bytes(head[32:36], "little")))
     try:
-        return min(_run_cpu_ns(command(capture)) for _ in range(2)) - min(_run_cpu_ns(command(single)) for _ in range(2))
+        return min(cost_of(command(capture)) for _ in range(2)).cpu_ns - min(cost_of(command(single)) for _ in range(2)).cpu_ns
     finally:
         single.unlink()
 
@@ -114,8 +109,8 @@ def scapy(capture: Path) -> dict[str, int]:
     except ImportError as error:
         raise Missing("scapy is not installed") from error
 
-    class Hop(Packet):  # type: ignore[misc]
-        fields_desc = [
+    class Hop(Packet):
+        fields_desc: ClassVar[list[Any]] = [
             IntField("node", 0),
             ShortField("ingress", 0),
             ShortField("egress", 0),
@@ -129,8 +124,8 @@ def scapy(capture: Path) -> dict[str, int]:
         def extract_padding(self, data: bytes) -> tuple[bytes, bytes]:
             return b"", data
 
-    class Int(Packet):  # type: ignore[misc]
-        fields_desc = [
+    class Int(Packet):
+        fields_desc: ClassVar[list[Any]] = [
             BitField("type", 1, 4),
             BitField("npt", 0, 2),
             BitField("reserved", 0, 2),
@@ -168,12 +163,10 @@ PEERS: dict[str, Callable[[Path], dict[str, int]]] = {"tcpdump": tcpdump, "tshar
 
 def measure(name: str, capture: Path) -> dict[str, Any]:
     """Run one peer in a process of its own; {"cpu_ns": …} or {"missing": reason}."""
-    command = [sys.executable, "-m", "benchmarks.peers", name, str(capture)]
-    root = Path(__file__).parent.parent
-    run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    if run.returncode != 0:
-        return {"missing": f"{name} failed: {run.stderr.strip().splitlines()[-1] if run.stderr.strip() else run.returncode}"}
-    result: dict[str, Any] = json.loads(run.stdout)
+    try:
+        result: dict[str, Any] = module("peers", name, str(capture))
+    except ChildError as error:
+        return {"missing": f"failed: {error}"}
     return result
 
 

@@ -99,7 +99,7 @@ def _compile(function: types.FunctionType) -> Any:
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        dispatcher = numba.njit(nogil=True, boundscheck=BOUNDSCHECK, **_kernels[function])(clone)
+        dispatcher = numba.njit(nogil=True, _nrt=False, boundscheck=BOUNDSCHECK, **_kernels[function])(clone)
     finally:
         numba.config.CACHE_DIR = previous
     dispatcher.get_call_template = _without_literals(dispatcher.get_call_template)

@@ -91,7 +91,7 @@ class Thresholds:
     depth_bytes: float | None = None
     depth_raw: float | None = None
     latency_ns: float | None = None
-    factor: float = 3.0
+    factor: float = 4.0
     minimum_packets: int = 5
 
 

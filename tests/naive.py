@@ -53,7 +53,8 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           version ≠ 0; then R bit                                gre-version; gre-routing
 #           protocols: 88BE, 22EB, 6558, 0800, 86DD, 8847, 8848; else gre-protocol-unknown
 #           tunnels: gre bit for plain GRE only, erspan bits for ERSPAN only
-# erspan    88BE without S: type I. Else by Ver: 1 → II, 2 → III, other → erspan-version. Not whole: erspan-truncated. At ERSPAN header.
+# erspan    88BE without S: type I. Else by Ver: 1 → II, 2 → III, other → erspan-version. Not whole: erspan-truncated. At ERSPAN header;
+#           no mirror row then. tunnels bits (all layers) are set once the header itself passed its checks.
 #           Ver 1 in 22EB, Ver 2 in 88BE                           w erspan-version-protocol
 #           T                                                      w erspan-truncated-flag
 #           III FT 0 Ethernet, 2 IP by nibble; other FT, or neither 4 nor 6: erspan-payload-opaque, at the payload (mirror row stands)
@@ -103,8 +104,8 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           MX: Ver 2, else int-version-unknown; format bit only; NPT as for MD; on behind it. By structure also: reserved 27 bits 0,
 #           bitmap ≠ 0, bit 15 of bitmap 0.
 #           by structure: all checks pass (int-stack-truncated does), type MD or MX; source-only data with a profile domain only
-#           NPT: located by port and NPT 0, or by DSCP/marker and NPT ≠ 0: w int-npt, and NPT 0 is what counts. NPT 2: protocol byte gives
-#           the next header, `protocol` column becomes it, ports those of the inner UDP/TCP.
+#           NPT: located by port and NPT 0, or by DSCP/marker and NPT ≠ 0: w int-npt (where reading goes on behind INT), and NPT 0
+#           counts. NPT 2: protocol byte gives the next header, `protocol` column becomes it, ports those of the inner UDP/TCP.
 #           original_dscp: v1 byte 3 >> 2; v2, NPT 0 as written: byte 3 >> 2, if byte 3 is 0 byte 2 >> 2 (laofan). NPT 1, 2: None.
 #           stack cut by the capture or a cut report: int-stack-truncated, status_at = first hop that is not whole; whole hops are kept,
 #           counted from 0 = oldest kept, all with HOP_TRUNCATED_PATH. Source-only data cut: nothing is missing, ok.

@@ -240,7 +240,9 @@ def test_an_unknown_unit_is_judged_by_its_values_and_said(calm: int, hot: int, f
 def test_units_of_the_profile_turn_cells_and_microseconds_into_bytes_and_ns() -> None:
     traffic = Traffic()
     traffic.stream(0, 100, 4, lambda at: (Hop(1, 1, 500 if 40 <= at < 60 else 1, 30 if 40 <= at < 60 else 1),))
-    profile = Profile(units=Units(queue_depth="cells", cell_bytes=80, hop_latency="us"), nodes={1: Node("tor", ports={1: PortProfile("up")})})
+    profile = Profile(
+        units=Units(queue_depth="cells", cell_bytes=80, hop_latency="us"), nodes={1: Node("tor", ports={1: PortProfile("up")})}
+    )
     finding = only(summarise(traffic.view(), profile))
     assert (finding.node, finding.port) == ("tor", "up")
     assert (finding.peak_depth, finding.depth_unit, finding.peak_latency, finding.latency_unit) == (40_000, "bytes", 30_000, "ns")

@@ -36,7 +36,11 @@ def uplinks(loads: dict[int, tuple[int, int]], congested: int) -> Traffic:
                 0,
                 100,
                 per_ms,
-                lambda at, port=port: (Hop(1, port, hot(at) if port == congested else 0, None), Hop(10 + port, 2, 0, None), Hop(2, 9, 0, None)),
+                lambda at, port=port: (
+                    Hop(1, port, hot(at) if port == congested else 0, None),
+                    Hop(10 + port, 2, 0, None),
+                    Hop(2, 9, 0, None),
+                ),
                 flow=("10.0.0.1", f"10.0.2.{port}", flow),
             )
     return traffic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import struct
@@ -448,6 +449,22 @@ def test_icrc_column_is_the_one_the_hosts_computed() -> None:
         for result, (_, _, data) in zip(decoded(name), capture(name)[1], strict=True):
             restored = without(data, 14, 42, result["packet"]["telemetry_bytes"])
             assert result["roce"]["icrc_raw"] == icrc(restored, 0, len(restored) - 4)
+
+
+def test_icrc_column_is_the_one_computed_before_the_trace_header_was_there() -> None:
+    name = "linux-ioam-spine-to-leaf/l3-h5.pcap"
+    for result, (_, _, data) in zip(decoded(name), capture(name)[1], strict=True):
+        size = 8 * (data[55] + 1)
+        restored = bytearray(data[14:54] + data[54 + size :])
+        struct.pack_into("!HB", restored, 4, len(restored) - 40, 17)
+        assert result["roce"]["icrc_raw"] == icrc(bytes(restored), 0, len(restored) - 4)
+
+
+def test_every_capture_is_the_one_that_was_recorded() -> None:
+    sums = dict(reversed(line.split("  ")) for line in (PCAPS / "SHA256SUMS").read_text().splitlines())
+    assert {path.relative_to(PCAPS).as_posix() for path in PCAPS.glob("*/*")} == set(sums)
+    for name, digest in sums.items():
+        assert hashlib.sha256((PCAPS / name).read_bytes()).hexdigest() == digest, name
 
 
 LINUX_NODES = {  # UDP source port → hops at zi3 (notes of the capture)

@@ -133,7 +133,7 @@ def test_settings_hold_what_the_file_says(tmp_path: Path) -> None:
         ("[node.16]\n[node.0x10]\n", "node.0x10", "same id as '16'"),
         ("[node.1]\nname = 3", "node.1.name", "must be text"),
         ('[node.1.units]\nhop_latency = "ms"', "node.1.units.hop_latency", "not one of ns, us, unknown"),
-        ('[node.1.ports]\n3 = { speed = 1 }', "node.1.ports.3.speed", "did you mean 'speed_bps'"),
+        ("[node.1.ports]\n3 = { speed = 1 }", "node.1.ports.3.speed", "did you mean 'speed_bps'"),
         ("[thresholds]\nfactor = 1", "thresholds.factor", "above 1"),
         ("[thresholds]\nminimum_packets = 0", "thresholds.minimum_packets", "outside"),
     ],

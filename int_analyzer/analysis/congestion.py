@@ -1,7 +1,11 @@
-"""Which queues were congested, and when: buckets above a threshold, joined to episodes.
+"""Which queues were congested, and when: buckets of which the mean is above a threshold, joined to episodes.
 
 A queue is judged by its depth. Where no depth is reported, or it is 0 in every queue of the node, it is judged by its hop latency,
 and then asked for more: slow packets are everyday life in software switches, so only a long unbroken run of slow buckets counts.
+
+Bursts make deep queues in a healthy network too. What is usual is taken from the other queues of the fabric and from the queue's own
+calm time; congestion is several times that, for some time or to a great height. The mean of a bucket is compared, not its largest
+value: a short burst at line rate is many packets and lifts the mean, a lone deep packet is not.
 """
 
 from __future__ import annotations
@@ -19,14 +23,17 @@ from int_analyzer.profile import Thresholds
 Array = Any
 """A one-dimensional numpy array."""
 
-BASELINE_QUANTILE = 0.1
+CALM, BUSY = 0.1, 0.9
+"""Of a queue's bucket means, what it is like when calm, and what it reaches as a matter of course."""
 COMPARABLE_QUEUES = 4
-"""With fewer other queues "usual in this fabric" means nothing, and an empty queue is the baseline."""
+"""With fewer other queues nothing is "usual in this fabric"."""
 COLD_BUCKETS = 2
 """So many calm buckets with packets do not end an episode of depth."""
+LASTING_BUCKETS = 5
+"""An episode counts when it has so many hot buckets …"""
+OUTSTANDING = 4.0
+"""… or one whose mean is so many times the threshold. A threshold that the profile gives needs neither."""
 LATENCY_FACTOR = 5.0
-LATENCY_BUCKETS = 5
-"""Latency alone is believed after so many consecutive buckets (with packets) of which the mean is above the threshold."""
 CONTRADICTED_SHARE = 0.5
 
 DEPTH, LATENCY = "depth", "latency"
@@ -110,60 +117,107 @@ def latency_judged(view: View) -> Array:
     return silent & (queues.latency_count > 0) & ~contradicted(view)
 
 
+@dataclass(frozen=True)
+class _Measure:
+    """Depth or latency of all queues: which are judged by it, their bucket means, and what these are when calm and when busy."""
+
+    name: str
+    judged: Array
+    means: Array
+    calm: Array
+    busy: Array
+    floor: Array
+    unit: Array
+
+    def usual(self, queue: int, among: Array) -> float | None:
+        """Median of what the others of these queues reach as a matter of course; None if there are none."""
+        others = self.busy[among & (np.arange(len(among)) != queue)]
+        return float(np.median(others)) if len(others) else None
+
+
 def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Congestion]:
     queues, buckets = view.queues, view.buckets
+    judged = queues.depth_count > 0
+    candidates = np.flatnonzero(judged & (queues.depth_max > units.depth_floor))
+    if len(candidates) == 0:
+        return []
+    unit = np.unique(
+        np.array([f"{name} {factor}" for name, factor in zip(units.depth_unit, units.depth_factor, strict=True)]), return_inverse=True
+    )[1]
+    measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, units.depth_floor, unit)
+    low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
     found = []
-    candidates = np.flatnonzero((queues.depth_count > 0) & (queues.depth_max > units.depth_floor))
-    low, medians = _low_and_median(queues.depth_histograms, len(candidates) and len(queues.node_id))
-    for queue in candidates.tolist():
-        others = _same_unit(units.depth_unit, units.depth_factor, queue) & (queues.depth_count > 0)
-        others[queue] = False
-        compared = int(others.sum()) >= COMPARABLE_QUEUES
-        baseline = 0.0
-        if compared:
-            baseline = min(float(low[queue]), float(np.median(medians[others])))
+    for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
+        fabric = _fabric(measure, queue)
+        # A queue that hardly ever empties has no calm time of its own to be measured by.
+        own = float(measure.calm[queue]) if low_depth <= units.depth_floor[queue] else 0.0
+        baseline = max(own, fabric or 0.0)
         threshold = max(float(units.depth_floor[queue]), baseline * thresholds.factor)
         first, last = _bucket_range(buckets, queue)
-        hot = buckets.depth_max[first:last] > threshold
-        runs = [(first + a, first + b) for a, b in _runs(hot, COLD_BUCKETS)]
-        episodes = [episode for run in runs if (episode := _depth_episode(view, run, threshold)).above >= thresholds.minimum_packets]
+        hot = measure.means[first:last] > threshold
+        episodes = []
+        for run in _runs(hot, COLD_BUCKETS):
+            episode = _depth_episode(view, (first + run[0], first + run[1]), threshold)
+            means = measure.means[first + run[0] : first + run[1] + 1]
+            lasting = int((means > threshold).sum()) >= LASTING_BUCKETS or means.max() >= OUTSTANDING * threshold
+            if episode.above >= thresholds.minimum_packets and (lasting or units.depth_given):
+                episodes.append(episode)
         if episodes:
-            found.append(_congestion(view, queue, DEPTH, baseline, threshold, compared, episodes, first + np.flatnonzero(hot)))
+            found.append(_congestion(view, queue, measure, baseline, threshold, fabric is not None, episodes, first + np.flatnonzero(hot)))
     return found
 
 
 def _by_latency(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Congestion]:
     queues, buckets = view.queues, view.buckets
     judged = latency_judged(view)
-    factor = max(LATENCY_FACTOR, thresholds.factor)
-    found = []
     candidates = np.flatnonzero(judged & (queues.latency_max > units.latency_floor))
-    low, medians = _low_and_median(queues.latency_histograms, len(candidates) and len(queues.node_id))
+    if len(candidates) == 0:
+        return []
+    unit = np.unique(np.array(units.latency_unit), return_inverse=True)[1]
+    measure = _measure(view, LATENCY, judged, buckets.latency_sum, buckets.latency_count, units.latency_floor, unit)
+    found = []
     for queue in candidates.tolist():
-        # Only ports of the same node have the same pipeline to compare with.
-        others = judged & (queues.node_id == queues.node_id[queue])
-        others[queue] = False
-        baseline = float(low[queue])
-        if others.any():
-            baseline = min(baseline, float(np.median(medians[others])))
-        threshold = max(float(units.latency_floor[queue]), baseline * factor)
+        fabric = _fabric(measure, queue)
+        # Only ports of the same node have the same pipeline: what is usual there shows that a queue is slow all the time.
+        neighbours = measure.usual(queue, judged & (queues.node_id == queues.node_id[queue]))
+        own = float(measure.calm[queue]) if neighbours is None else min(float(measure.calm[queue]), neighbours)
+        baseline = max(own, fabric or 0.0)
+        threshold = max(float(units.latency_floor[queue]), baseline * max(LATENCY_FACTOR, thresholds.factor))
         first, last = _bucket_range(buckets, queue)
-        hot = buckets.latency_sum[first:last] > threshold * buckets.latency_count[first:last]
-        runs = [(first + a, first + b) for a, b in _runs(hot, 0) if b - a + 1 >= LATENCY_BUCKETS]
+        hot = measure.means[first:last] > threshold
+        runs = [(first + a, first + b) for a, b in _runs(hot, 0) if b - a + 1 >= LASTING_BUCKETS]
         episodes = [episode for run in runs if (episode := _latency_episode(view, run)).above >= thresholds.minimum_packets]
         if episodes:
-            rows = first + np.flatnonzero(hot)
-            found.append(_congestion(view, queue, LATENCY, baseline, threshold, bool(others.any()), episodes, rows))
+            compared = fabric is not None or neighbours is not None
+            found.append(_congestion(view, queue, measure, baseline, threshold, compared, episodes, first + np.flatnonzero(hot)))
     return found
 
 
+def _measure(view: View, name: str, judged: Array, sums: Array, counts: Array, floor: Array, unit: Array) -> _Measure:
+    with np.errstate(invalid="ignore"):
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), -1.0)
+    calm, busy = np.zeros(len(judged)), np.zeros(len(judged))
+    rows = np.flatnonzero(counts > 0)
+    rows = rows[np.lexsort((means[rows], view.buckets.queue[rows]))]
+    queue, starts, lengths = np.unique(view.buckets.queue[rows], return_index=True, return_counts=True)
+    for share, target in ((CALM, calm), (BUSY, busy)):
+        target[queue] = means[rows[starts + (share * (lengths - 1)).astype(np.int64)]]
+    return _Measure(name, judged, means, calm, busy, floor, unit)
+
+
+def _fabric(measure: _Measure, queue: int) -> float | None:
+    """What is usual in the fabric; None if too few queues are judged by the same measure in the same unit."""
+    among = measure.judged & (measure.unit == measure.unit[queue])
+    return measure.usual(queue, among) if int(among.sum()) > COMPARABLE_QUEUES else None
+
+
 def _congestion(
-    view: View, queue: int, measure: str, baseline: float, threshold: float, compared: bool, episodes: list[Episode], hot: Array
+    view: View, queue: int, measure: _Measure, baseline: float, threshold: float, compared: bool, episodes: list[Episode], hot: Array
 ) -> Congestion:
     starts = np.array([episode.start_ns for episode in episodes])
     ends = np.array([episode.end_ns for episode in episodes])
     rows = hot[within(view.buckets.start_ns[hot], starts, ends)]
-    return Congestion(queue, measure, baseline, threshold, compared, tuple(episodes), rows)
+    return Congestion(queue, measure.name, baseline, threshold, compared, tuple(episodes), rows)
 
 
 def within(times: Array, starts: Array, ends: Array) -> Array:
@@ -210,13 +264,3 @@ def _latency_episode(view: View, run: tuple[int, int]) -> Episode:
     end = int(buckets.start_ns[run[1]]) + buckets.width_ns
     packets = int(buckets.latency_count[rows].sum())
     return Episode(int(buckets.start_ns[run[0]]), end, packets, int(buckets.latency_max[at]), int(buckets.start_ns[at]))
-
-
-def _low_and_median(histograms: Any, queues: int) -> tuple[Array, Array]:
-    """Low quantile and median of every queue: what it is like when calm, and what is usual. NaN where nothing was reported."""
-    values = histograms.quantiles((BASELINE_QUANTILE, 0.5), rows=np.arange(queues)) if queues else np.empty((0, 2))
-    return values[:, 0], values[:, 1]
-
-
-def _same_unit(names: list[str], factors: Array, queue: int) -> Array:
-    return (np.array(names) == names[queue]) & (factors == factors[queue])

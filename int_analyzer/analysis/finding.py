@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from int_analyzer.analysis.cause import BACK_PRESSURE, UNSEEN, Cause
 from int_analyzer.analysis.confidence import Confidence
-from int_analyzer.analysis.congestion import BASELINE_QUANTILE, DEPTH, Congestion
+from int_analyzer.analysis.congestion import CALM, DEPTH, Congestion
 from int_analyzer.analysis.paths import port_label, port_of
 from int_analyzer.analysis.root import ROOT, VICTIM, Place
 from int_analyzer.analysis.summary import Finding, FlowShare
@@ -101,7 +101,7 @@ def _impact(view: View, units: QueueUnits, candidate: Candidate) -> tuple[float,
     congestion = candidate.congestion
     queue, rows, buckets = congestion.queue, congestion.rows, view.buckets
     if candidate.latency_usable:
-        lowest = view.queues.latency_histograms.quantile(queue, BASELINE_QUANTILE)
+        lowest = view.queues.latency_histograms.quantile(queue, CALM)
         waited = float(buckets.latency_sum[rows].sum()) - float(buckets.latency_count[rows].sum()) * lowest
         unit = units.latency_unit[queue]
         return max(0.0, waited) * float(units.latency_factor[queue]), f"packets × {unit if unit != RAW else 'latency (raw)'}"
@@ -140,7 +140,7 @@ def _measured(view: View, units: QueueUnits, congestion: Congestion) -> list[str
     origin = int(view.buckets.start_ns.min())
     span = (congestion.end_ns - congestion.start_ns) / 1e6
     episodes = "one episode" if len(congestion.episodes) == 1 else f"{len(congestion.episodes)} episodes"
-    compared = "" if congestion.compared or not by_depth else ", an empty queue, for too few queues are seen to compare with"
+    compared = "" if congestion.compared else " (its own calm time: too few other queues are seen to compare with)"
     return [
         f"{'queue depth' if by_depth else 'hop latency'} up to {peak.peak * factor:g}{shown} at +{(peak.peak_ns - origin) / 1e9:.6f} s; "
         f"threshold {congestion.threshold * factor:g}, baseline {congestion.baseline * factor:g}{compared}",

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from int_analyzer.analysis.congestion import Congestion
-from int_analyzer.analysis.paths import waiting_packets
+from int_analyzer.analysis.paths import waiting_by_path
 from int_analyzer.fold.view import View
 
 VICTIM_SHARE = 0.5
@@ -21,8 +21,8 @@ ROOT, VICTIM = "root", "victim"
 class Place:
     """A congested queue's place in the wait-for graph.
 
-    `waits_for`: share of its packets by next congested queue downstream; `root`: the queue where the walk from here ends (itself
-    for a root); `last_seen`: share of its packets for which no further hop is seen; `circle`: the walk came back to where it was.
+    `waits_for`: share of its waiting by next congested queue downstream; `root`: the queue where the walk from here ends (itself
+    for a root); `last_seen`: share of its waiting for which no further hop is seen; `circle`: the walk came back to where it was.
     """
 
     role: str
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def waiting_share(self) -> float:
-        """Share of the waiting packets that go on to a congested queue."""
+        """Share of the waiting that is for a congested queue."""
         return sum(self.waits_for.values())
 
 
@@ -54,34 +54,34 @@ def place_all(view: View, congestions: list[Congestion], crossed: dict[int, list
 def _waits_for(
     view: View, congestion: Congestion, by_queue: dict[int, Congestion], crossed: dict[int, list[tuple[int, int]]]
 ) -> tuple[dict[int, float], float]:
-    """Shares of the waiting packets by the nearest queue downstream that was congested at the same time; share without a next hop."""
+    """Shares of the waiting by the nearest queue downstream that was congested at the same time; share without a next hop."""
     queue = congestion.queue
-    waiting = waiting_packets(view, queue, crossed.get(queue, []))
+    waiting = waiting_by_path(view, queue, crossed.get(queue, []))
     # On a loop a queue stands on a path more than once: what is downstream of its first place is downstream.
     position_on = dict(reversed(crossed.get(queue, [])))
     together: dict[int, bool] = {}
-    packets_to: dict[int, float] = defaultdict(float)
-    ending = 0
-    for path, packets in waiting.items():
+    waiting_for: dict[int, float] = defaultdict(float)
+    ending = 0.0
+    for path, waited in waiting.items():
         downstream = view.paths.queues[path][position_on[path] + 1 :]
         if not downstream:
-            ending += packets
+            ending += waited
         for other in downstream:
             if other == queue or other not in by_queue:
                 continue
             if other not in together:
                 together[other] = congestion.overlap(by_queue[other]) >= OVERLAP
             if together[other]:
-                packets_to[other] += packets
+                waiting_for[other] += waited
                 break
     total = sum(waiting.values())
     if total == 0:
         return {}, 1.0
-    return {other: packets / total for other, packets in packets_to.items()}, ending / total
+    return {other: waited / total for other, waited in waiting_for.items()}, ending / total
 
 
 def _walk(queue: int, waits: dict[int, dict[int, float]], by_queue: dict[int, Congestion]) -> tuple[int, bool]:
-    """Follows the heaviest edge while at least half of the packets wait for something; returns (root, whether in a circle).
+    """Follows the heaviest edge while at least half of the waiting is for something; returns (root, whether in a circle).
 
     In a circle nobody is last; the queue that was congested first is taken for the root.
     """

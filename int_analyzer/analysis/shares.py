@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.congestion import DEPTH, Congestion
+from int_analyzer.analysis.paths import waiting_of_pairs
 from int_analyzer.analysis.summary import FlowShare
 from int_analyzer.analysis.units import QueueUnits
 from int_analyzer.fold.view import FlowView, View
@@ -20,7 +21,7 @@ MOST_FLOWS = 20
 def culprits(view: View, congestion: Congestion) -> list[FlowShare]:
     """Flows with at least 5 % of the bytes that passed while the queue was filled, largest first; `share` is of those bytes."""
     rows = np.flatnonzero(view.pairs.queue == congestion.queue)
-    return [entry for entry in _shares(view, rows, view.pairs.bytes) if entry.share >= CULPRIT_SHARE]
+    return [entry for entry in _shares(view, rows, view.pairs.bytes[rows]) if entry.share >= CULPRIT_SHARE]
 
 
 def victims(view: View, congestion: Congestion, excluded: list[FlowShare]) -> list[FlowShare]:
@@ -29,9 +30,7 @@ def victims(view: View, congestion: Congestion, excluded: list[FlowShare]) -> li
     Waiting is latency above the queue's lowest, summed over packets; where no latency is reported, the depth that they met.
     """
     rows = np.flatnonzero(view.pairs.queue == congestion.queue)
-    waiting = view.pairs.latency_excess_sum
-    if not waiting[rows].sum() > 0:
-        waiting = view.pairs.depth_sum
+    waiting = waiting_of_pairs(view, rows)
     names = {entry.flow for entry in excluded}
     return [entry for entry in _shares(view, rows, waiting) if entry.flow not in names and entry.share > 0]
 
@@ -95,27 +94,29 @@ def _share_of_rise(view: View, units: QueueUnits, congestion: Congestion) -> tup
 
 
 def _shares(view: View, rows: Any, weights: Any) -> list[FlowShare]:
-    values = weights[rows]
-    total = float(values.sum())
+    """The flows of these rows of the pairs by their weights (aligned with `rows`), the heaviest first."""
+    total = float(weights.sum())
     if total <= 0:
         return []
-    order = rows[np.argsort(-values, kind="stable")][:MOST_FLOWS]
     flows, pairs = view.flows, view.pairs
-    return [
-        FlowShare(
-            flow=flow_name(flows, flow),
-            src=flows.src[flow],
-            dst=flows.dst[flow],
-            src_port=_present(flows.src_port[flow]),
-            dst_port=_present(flows.dst_port[flow]),
-            dest_qp=_present(flows.dest_qp[flow]),
-            packets=int(pairs.packets[row]),
-            bytes=int(pairs.bytes[row]),
-            share=float(weights[row]) / total,
+    found = []
+    for index in np.argsort(-weights, kind="stable")[:MOST_FLOWS].tolist():
+        row = int(rows[index])
+        flow = int(pairs.flow[row])
+        found.append(
+            FlowShare(
+                flow=flow_name(flows, flow),
+                src=flows.src[flow],
+                dst=flows.dst[flow],
+                src_port=_present(flows.src_port[flow]),
+                dst_port=_present(flows.dst_port[flow]),
+                dest_qp=_present(flows.dest_qp[flow]),
+                packets=int(pairs.packets[row]),
+                bytes=int(pairs.bytes[row]),
+                share=float(weights[index]) / total,
+            )
         )
-        for row in order.tolist()
-        for flow in (int(pairs.flow[row]),)
-    ]
+    return found
 
 
 def _present(value: Any) -> int | None:

@@ -32,12 +32,16 @@ COUNTED_LIMIT = 1000
 
 @dataclass(frozen=True)
 class QueueUnits:
-    """Per queue: unit shown, factor raw → shown, absolute threshold in raw units, whether it rests on a guess."""
+    """Per queue: unit shown, factor raw → shown, absolute threshold in raw units, whether it rests on a guess.
+
+    `depth_given`: the profile gives the threshold of depth.
+    """
 
     depth_unit: list[str]
     depth_factor: Array
     depth_floor: Array
     depth_assumed: Array
+    depth_given: bool
     latency_unit: list[str]
     latency_factor: Array
     latency_floor: Array
@@ -66,6 +70,7 @@ def queue_units(view: View, profile: Profile) -> QueueUnits:
         depth_factor=np.array([depth[node].factor for node in node_ids], dtype=np.float64),
         depth_floor=np.array([depth[node].floor for node in node_ids], dtype=np.float64),
         depth_assumed=np.array([depth[node].assumed for node in node_ids], dtype=np.bool_),
+        depth_given=profile.thresholds.depth_bytes is not None or profile.thresholds.depth_raw is not None,
         latency_unit=[unit for unit, _, _ in latency],
         latency_factor=np.array([factor for _, factor, _ in latency], dtype=np.float64),
         latency_floor=np.array([floor for _, _, floor in latency], dtype=np.float64),
