@@ -13,6 +13,7 @@ import numpy as np
 
 from int_analyzer import columns, decode, schema, settings
 from int_analyzer.formats import dialect, roce
+from int_analyzer.wire import ip
 
 TABLES = ("packets", "hops", "roce")
 _TYPES = {"int64": "int64_t", "uint32": "uint32_t", "uint16": "uint16_t", "uint8": "uint8_t"}
@@ -46,6 +47,8 @@ def header() -> str:
     bits = {name: value for name, value in vars(schema).items() if name.startswith(("FORMAT_", "HAS_", "HOP_"))}
     lines += [f"    {name} = {value}," for name, value in bits.items() if isinstance(value, int)]
     lines += ["};", "", f"#define ROWS_PER_PACKET {decode._ROWS_PER_PACKET}", f"#define N_DIALECTS {dialect.N_DIALECTS}"]
+    lines += [f"#define RESERVED_1 {dialect.RESERVED_1}", f"#define RESERVED_2 {dialect.RESERVED_2}"]
+    lines.append(f"#define MAXIMUM_OPTIONS {ip.MAXIMUM_OPTIONS}")
     for name in ("LAYOUT", "VERSION", "TIME_WORDS", "LEVEL2_WORDS"):
         lines.append(_array("uint8_t", f"DIALECT_{name}", getattr(dialect, name)))
     lines.append(_array("uint32_t", "OPCODES", roce.OPCODES))

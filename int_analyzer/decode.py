@@ -34,7 +34,7 @@ STOP_END, STOP_FULL, STOP_CONTROL, STOP_DAMAGE = records.NEEDS_MORE, 0, records.
 """Why a batch ended: bytes used up, columns full, a pcapng block for Python, damage (counts[STOP_DETAIL] says which)."""
 
 _ROWS_PER_PACKET = 256
-"""The most hops or reports that one packet can give (63 INT hops, 61 IOAM nodes, 255 reports)."""
+"""The most hops or reports that one packet can give (252 INT hops of one word and the report's own, 61 IOAM nodes, 255 reports)."""
 
 
 @kernel

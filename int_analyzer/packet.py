@@ -145,6 +145,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     put(columns, "packets.remaining_hops", row, 0)
     put(columns, "packets.telemetry_bytes", row, 0)
     put(columns, "packets.ip_version", row, 0)
+    put(columns, "hops.hop", first_hop, 0)
 
     at, kind = start, _ETHERNET
     status, status_at, bad, bad_at = OK, start, OK, start
@@ -152,7 +153,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     protocol, source_port, destination_port = 0, 0, 0
     extensions, first_fragment, behind_int, in_report = 0, 0, False, False
     gre_protocol, gre_sequence, report_kind, located = 0, 0, FORMAT_NONE, LOCATED_BY_STRUCTURE
-    hop, roce_row, report_count, own_hop = first_hop, ABSENT32, 0, -1
+    hop, roce_row, report_count, own_hop, own_format = first_hop, ABSENT32, 0, -1, FORMAT_NONE
     if record[records.LINK] != _LINK_ETHERNET:
         kind, at, bad, vlan = link(buffer, at, limit, record[records.LINK])
         bad_at = at
@@ -332,12 +333,13 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             if bad == OK:
                 tunnels |= _TUNNEL_VXLAN
         elif kind == _VXLAN_GPE:
+            begin = at
             kind, at, bad, odd, found = vxlan_gpe(buffer, at, limit, declared)
             bad_at = at
             warnings |= odd
             if found != FORMAT_NONE:
                 formats |= 1 << found
-            if bad == OK:
+            if at != begin or found != FORMAT_NONE:
                 tunnels |= _TUNNEL_GPE
         elif kind == _GENEVE:
             begin = at
@@ -350,7 +352,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             if bad == OK:
                 tunnels |= _TUNNEL_GENEVE
         elif kind == _REPORT:
-            begin, has_hop, end = at, False, declared
+            begin, has_hop, end, own_format = at, False, declared, report_kind
             report = counts[N_REPORTS]
             if report_kind == FORMAT_REPORT_2:
                 bad, bad_at, odd, added, kind, at, end, own_hop, believed = reports_2(
@@ -388,7 +390,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
 
     if own_hop >= 0:
         if telemetry == FORMAT_NONE:
-            telemetry = report_kind
+            telemetry = own_format
         hop += _report_hop(columns, own_hop, first_hop, hop, row)
     if hop - first_hop > 1 and _repeated(columns, first_hop, hop):
         warnings |= NODE_REPEATED
@@ -474,9 +476,9 @@ def _payload(
         return _INT, at + 8, LOCATED_BY_MARKER, FORMAT_NONE
     marked = numbers[INT_DSCP_MASK] != 0 and service & numbers[INT_DSCP_MASK] == numbers[INT_DSCP_VALUE]
     by_structure = numbers[DETECT_BY_STRUCTURE] != 0
+    if marked and looks_like_int(buffer, at, limit, declared, LENGTHS):
+        return _INT, at, LOCATED_BY_DSCP, FORMAT_NONE
     if role == ROLE_ROCE:
-        if marked and looks_like_int(buffer, at, limit, declared, LENGTHS):
-            return _INT, at, LOCATED_BY_DSCP, FORMAT_NONE
         if plausible_bth(buffer, at, limit):
             return _BTH, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
         if by_structure and looks_like_int(buffer, at, limit, declared, HEAD):
@@ -485,8 +487,6 @@ def _payload(
             return _INT, at, LOCATED_BY_DSCP, FORMAT_NONE
         return _BTH, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
     if role == ROLE_AUTO:
-        if marked and looks_like_int(buffer, at, limit, declared, LENGTHS):
-            return _INT, at, LOCATED_BY_DSCP, FORMAT_NONE
         if by_structure:
             if looks_like_int(buffer, at, limit, declared, RESERVED):
                 return _INT, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
@@ -525,13 +525,17 @@ def _repeated(columns: Any, first: int, end: int) -> bool:
 
 @kernel
 def _report_hop(columns: Any, report: int, first: int, hop: int, packet: int) -> int:
-    """Append the reporting node's own metadata as the hop nearest the sink, unless the newest hop is that node already: rows added."""
+    """Append the reporting node's own metadata as the hop nearest the sink, unless the newest hop is that node already: rows added.
+
+    A stack none of whose hops was captured has left their number in the `hop` of the first row.
+    """
     there = get(columns, "reports.present", report)
     node = get(columns, "reports.node_id", report)
     if hop > first and get(columns, "hops.present", hop - 1) & HAS_NODE != 0 and get(columns, "hops.node_id", hop - 1) == node:
         return 0
     put(columns, "hops.packet", hop, packet)
-    put(columns, "hops.hop", hop, get(columns, "hops.hop", hop - 1) + 1 if hop > first else 0)
+    if hop > first:
+        put(columns, "hops.hop", hop, get(columns, "hops.hop", hop - 1) + 1)
     present = HOP_FROM_REPORT
     if node != 0xFFFFFFFF:
         put(columns, "hops.node_id", hop, node)

@@ -49,6 +49,16 @@ class Batch:
         return tables.record_batch(self.columns, table, first_packet=self.first_packet, profile=self._profile, file=file)
 
     @property
+    def first_ns(self) -> int:
+        """Capture time of the first packet."""
+        return int(self.columns.packets.time_ns[0])
+
+    @property
+    def last_ns(self) -> int:
+        """Capture time of the last packet."""
+        return int(self.columns.packets.time_ns[self.columns.rows("packets") - 1])
+
+    @property
     def packets(self) -> pd.DataFrame:
         """A row per packet."""
         return self._frame("packets")
@@ -101,7 +111,7 @@ class Reading:
         self.bytes = 0
         self.damages: list[dict[str, Any]] = []
         self.total = _total(self.files)
-        self.compiled = _is_large(self.files) if compiled is None else compiled
+        self.compiled = is_large(self.files) if compiled is None else compiled
         self._progress = progress
         self._packets = packets
 
@@ -148,7 +158,8 @@ def _total(files: list[str]) -> int | None:
     return sum(Path(file).stat().st_size for file in files)
 
 
-def _is_large(files: list[str]) -> bool:
+def is_large(files: list[str]) -> bool:
+    """Whether these captures are worth loading the compiled kernels; of a pipe it is taken for granted."""
     total = 0
     for file in files:
         if not Path(file).is_file():

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import os
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
 from int_analyzer.errors import SourceError
 from int_analyzer.fold.state import State
+from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
-from int_analyzer.reading import Captures, Progress, Reading
+from int_analyzer.reading import Batch, Captures, Progress, Reading
 
 if TYPE_CHECKING:
     import networkx
@@ -125,13 +127,13 @@ def analyze(
     known = _profile(profile)
     started = time.perf_counter()
     reading = Reading(captures, known, progress=progress, compiled=compiled)
-    state = State()
     if output is None:
-        for batch in reading:
-            state.fold(batch.columns, reading.compiled)
+        view = _fold(reading, reading)
     else:
-        _fold_and_write(reading, state, output)
-    view = state.view()
+        from int_analyzer.row_files import ParquetFolder
+
+        with ParquetFolder(output, with_file=reading.several) as tables:
+            view = _fold(reading, tables.copying(reading))
     first, last = view.counts.get("first_ns") or None, view.counts.get("last_ns") or None
     capture = Capture(
         files=reading.files,
@@ -169,10 +171,30 @@ def _profile(profile: Profile | str | os.PathLike[str] | None) -> Profile | None
     return load_profile(os.fspath(profile))
 
 
-def _fold_and_write(reading: Reading, state: State, folder: str | os.PathLike[str]) -> None:
-    from int_analyzer.row_files import ParquetFolder
+def _fold(reading: Reading, batches: Iterable[Batch]) -> View:
+    """What all batches leave.
 
-    with ParquetFolder(folder, with_file=reading.several) as tables:
-        for batch in reading:
-            state.fold(batch.columns, reading.compiled)
-            tables.write(batch)
+    A capture that goes on where the one before ended (as rotated files do) continues its state; one that lies in the same time was
+    taken elsewhere: it has a state of its own, which is merged.
+    """
+    whole: State | None = None
+    state = State()
+    last_ns = overlaps = 0
+    for batch in batches:
+        if batch.first_packet == 0 and batch.first_ns < last_ns:
+            whole = _merged(whole, state)
+            state = State()
+            overlaps += 1
+        state.fold(batch.columns, reading.compiled)
+        last_ns = max(last_ns, batch.last_ns)
+    view = _merged(whole, state).view()
+    # that another capture begins again is no time that goes backwards
+    view.counts["time_backwards"] -= overlaps
+    return view
+
+
+def _merged(whole: State | None, state: State) -> State:
+    if whole is None:
+        return state
+    whole.merge(state)
+    return whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -107,6 +107,12 @@ class ParquetFolder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stack.close()
+
+    def copying(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """Pass batches on, each after it was written."""
+        for batch in batches:
+            self.write(batch)
+            yield batch
 
     def write(self, batch: Batch) -> None:
         """Append the rows of a batch to every table."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 FOLDER = Path(__file__).parent
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -23,7 +24,9 @@ def execute(path: Path) -> Any:
         if cell.cell_type == "code":
             cell.outputs = []
             cell.execution_count = None
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    # local sockets, not TCP ports that anybody on the machine could listen to
+    local = Config({"KernelManager": {"transport": "ipc"}})
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}, config=local).execute()
     for cell in notebook.cells:
         # when a cell ran is noise in a repository
         cell.metadata.pop("execution", None)

@@ -79,7 +79,8 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #   4 DSCP matches: INT if its structure holds; else as below, but where nothing explains the payload (4791: BTH not plausible; other
 #     port: no tunnel port, no report port, no structure) the INT status stands.
 #   5 profile report_ports → report, believed
-#   6 4791: plausible BTH (12 bytes, opcode known, low 6 bits of byte 4 and low 7 of byte 8 zero) → RoCE; INT structure → INT; else RoCE
+#   6 4791: plausible BTH (12 bytes, opcode known, low 6 bits of byte 4 and low 7 of byte 8 zero) → RoCE; shim and header of INT that
+#     explain each other (type, NPT, version, HopML against bitmap) → INT, its lengths judged by name; else RoCE
 #   7 tunnel ports. 8 INT by structure, report by structure (order 2.0, 1.0, 0.5; not inside a report). Else: ok.
 # int       (INT header at `off`, all statuses have status_at = shim, but where said)
 #           layouts by first byte: 01, 02 → v1 shim (length counts the shim); high nibble 1, 2, 3 → v2. Else int-shim-type.
@@ -103,12 +104,13 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           HopML or whole hops fails); format bit only, dst_port from the tail, on behind it. Fits neither: status of the v1.0 view.
 #           MX: Ver 2, else int-version-unknown; format bit only; NPT as for MD; on behind it. By structure also: reserved 27 bits 0,
 #           bitmap ≠ 0, bit 15 of bitmap 0.
-#           by structure: all checks pass (int-stack-truncated does), type MD or MX; source-only data with a profile domain only
+#           by structure on other ports: all checks pass (int-stack-truncated does), type MD or MX, no domain data, bitmap not 0,
+#           reserved bits of word 0 zero
 #           NPT: located by port and NPT 0, or by DSCP/marker and NPT ≠ 0: w int-npt (where reading goes on behind INT), and NPT 0
 #           counts. NPT 2: protocol byte gives the next header, `protocol` column becomes it, ports those of the inner UDP/TCP.
 #           original_dscp: v1 byte 3 >> 2; v2, NPT 0 as written: byte 3 >> 2, if byte 3 is 0 byte 2 >> 2 (laofan). NPT 1, 2: None.
-#           stack cut by the capture or a cut report: int-stack-truncated, status_at = first hop that is not whole; whole hops are kept,
-#           counted from 0 = oldest kept, all with HOP_TRUNCATED_PATH. Source-only data cut: nothing is missing, ok.
+#           stack cut by the capture or a cut report: int-stack-truncated, status_at = first hop that is not whole; whole hops are kept
+#           at their true position (the lengths tell how many there were), all with HOP_TRUNCATED_PATH. Source-only data cut: nothing is missing, ok.
 #           E: w int-hop-exceeded, M: w int-mtu-exceeded. v1 flags bits 6, 7, 8 = C, E, M; v2 bits 4, 5, 6 = D, E, M.
 #           telemetry_bytes = shim + header + stack, + 8 for a marker, + 8 for NPT 2. MX, 0.5: 0 (nothing but the format bit).
 #           telemetry, dialect, instructions, namespace, … are set when the checks pass (opaque included), also with an empty stack.
@@ -178,9 +180,29 @@ CSIG_TAG = 0x9900
 EXTENSION_HEADERS = (0, 43, 44, 60)
 TUNNEL_BIT = {name: bit for bit, name in schema.TUNNELS.items()}
 
-DIALECT_NUMBERS = {None: 0, "int-1.0": 1, "int-2.x": 2, "geant10": 3, "onos-basic": 4}
-# version of the metadata header → (dialect, words of a timestamp, words of the level-2 ids)
-DIALECTS = {1: (("int-1.0", 1, 2), ("geant10", 2, 1)), 2: (("int-2.x", 2, 2),), 0: (("onos-basic", 1, 2),)}
+# version of the metadata header → (dialect, words of a timestamp, words of the level-2 ids), the specification first
+DIALECTS = {
+    1: (("int-1.0", 1, 2), ("geant10", 2, 1), ("int-1.0-time64", 2, 2), ("int-1.0-level2-16", 1, 1)),
+    2: (("int-2.x", 2, 2), ("int-2.x-time32", 1, 2), ("int-2.x-level2-16", 2, 1)),
+    0: (("onos-basic", 1, 2),),
+}
+SPECIFIED = ("int-1.0", "int-2.x", None)
+DIALECT_NUMBERS = {
+    name: number
+    for number, name in enumerate(
+        (
+            None,
+            "int-2.x",
+            "int-1.0",
+            "geant10",
+            "onos-basic",
+            "int-2.x-time32",
+            "int-2.x-level2-16",
+            "int-1.0-time64",
+            "int-1.0-level2-16",
+        )
+    )
+}
 
 ITEMS = {
     **dict.fromkeys(range(16), ""),
@@ -249,6 +271,8 @@ class Reader:
         self.status_at = 0
         self.formats = 0
         self.in_report = False
+        # Hops of a cut stack that were not captured: those nearest the source.
+        self.missing = 0
         self.dialect: str | None = None
         self.stack: list[dict[str, Any]] = []
         self.report_hop: dict[str, Any] | None = None
@@ -739,7 +763,10 @@ class Reader:
             self.transport_roce(at, end, limit)
             return
         measured = self.int_measure(at, end, limit, port, "structure")
-        if measured["holds"]:
+        if port == 4791 and self.int_head(at, limit):
+            located = "structure" if hinted is None else "dscp"
+            self.int_apply(self.int_measure(at, end, limit, port, located), at, end, limit, level, port, located)
+        elif port != 4791 and self.int_surely(measured, at):
             self.int_apply(measured, at, end, limit, level, port, "structure")
         elif port != 4791 and not self.in_report and self.report_by_structure(at, end, limit, level):
             pass
@@ -890,6 +917,52 @@ class Reader:
             )
         return result
 
+    def int_head(self, at: int, limit: int) -> bool:
+        """On the RoCEv2 port, what is no BTH is INT if shim and metadata header explain each other; lengths are judged by name then."""
+        if at + 12 > limit:
+            return False
+        first, word, bitmap = self.data[at], self.u(at + 4, 4), self.u(at + 8, 2)
+        version, hop_words = word >> 28, word >> 8 & 31
+        if first == 1:
+            if version == 0 and self.int_05(at, at + 4 * self.data[at + 2], limit, word, bitmap):
+                return True
+            empty = self.data[at + 2] == 3
+            expected = version in (0, 1)
+        else:
+            if first >> 4 == 3 and first >> 2 & 3 != 3:
+                return version == 2 and not word & 0x07FFFFFF and bitmap != 0 and not bitmap & 1
+            empty = self.data[at + 1] == 3
+            expected = version == 2 and first >> 4 == 1 and first >> 2 & 3 != 3
+        if bitmap == 0:
+            return expected and empty and hop_words == 0
+        return expected and any(
+            sum(size for _, size in layout) == hop_words for layout in self.layouts(version, bitmap)
+        )
+
+    def int_surely(self, measured: dict[str, Any], at: int) -> bool:
+        """On any other port all lengths must hold, no domain may be needed, and reserved bits must be zero."""
+        if not measured["holds"]:
+            return False
+        if measured["kind"] != "md":
+            return True
+        reserved = 0x007FE000 if measured["v1"] else 0x01FFE000
+        return not measured["word"] & reserved and measured["bitmap"] != 0 and not measured["source_bytes"] and not measured["extra_words"]
+
+    @staticmethod
+    def layouts(version: int, bitmap: int) -> list[list[tuple[int, int]]]:
+        """Words by bit under every dialect of a version, reserved bits with a word each or with none."""
+        found = []
+        for _dialect, time_words, level2_words in DIALECTS[version]:
+            for reserved_words in (1, 0):
+                layout = []
+                for bit in range(16):
+                    if bitmap & 0x8000 >> bit:
+                        reserved = (9 if version == 2 else 8) <= bit <= 14
+                        size = time_words if bit in (4, 5) else level2_words if bit == 6 else reserved_words if reserved else 1
+                        layout.append((bit, size))
+                found.append(layout)
+        return found
+
     def int_05(self, at: int, behind: int, limit: int, word: int, bitmap: int) -> bool:
         """INT v0.5 with a tail, all its lengths in agreement (§8)."""
         count, most, total = word >> 16 & 31, word >> 8 & 255, word & 255
@@ -914,7 +987,7 @@ class Reader:
         result["ds_instruction"] = 0 if version != 2 else self.u(at + 12, 2)
         if result["ds_instruction"]:
             source_words, extra_words = self.profile["domains"].get(result["domain"], (0, 0))
-        result.update(layout=None, dialect=None, hops=0, hop_bytes=4 * hop_words, ambiguous=False, source_bytes=0)
+        result.update(layout=None, dialect=None, hops=0, extra_words=extra_words, hop_bytes=4 * hop_words, ambiguous=False, source_bytes=0)
         if stack > 0 and bitmap == 0:
             result.update(status="int-bitmap-zero", next=None)
             return
@@ -930,16 +1003,9 @@ class Reader:
                 result.update(status="int-stack-not-whole-hops", next=None)
                 return
         fitting = []
-        for dialect, time_words, level2_words in DIALECTS[version]:
-            for reserved_words in (1, 0):
-                layout = []
-                for bit in range(16):
-                    if bitmap & 0x8000 >> bit:
-                        reserved = (9 if version == 2 else 8) <= bit <= 14
-                        size = time_words if bit in (4, 5) else level2_words if bit == 6 else reserved_words if reserved else 1
-                        layout.append((bit, size))
-                if sum(size for _, size in layout) + extra_words == hop_words:
-                    fitting.append((dialect, layout))
+        for number, layout in enumerate(self.layouts(version, bitmap)):
+            if sum(size for _, size in layout) + extra_words == hop_words:
+                fitting.append((DIALECTS[version][number // 2][0], layout))
         if not fitting:
             result["status"] = "int-hop-length-mismatch"
         else:
@@ -1009,7 +1075,7 @@ class Reader:
             self.warnings.add("int-mtu-exceeded")
         if result["ambiguous"]:
             self.warnings.add("int-dialect-ambiguous")
-        if result["dialect"] in ("geant10", "onos-basic"):
+        if result["dialect"] not in SPECIFIED:
             self.warnings.add("int-dialect")
         if result["ds_instruction"] and result["domain"] == 0:
             self.warnings.add("int-domain-default")
@@ -1039,6 +1105,7 @@ class Reader:
                 hop["present"] |= schema.HOP_TRUNCATED_PATH
             hops.append(hop)
         self.stack = hops[::-1]
+        self.missing = result["hops"] - result["whole"]
 
     def int_hop(self, at: int, layout: list[tuple[int, int]], bitmap: int, version: int) -> dict[str, Any]:
         """One hop block by its layout (words by bit)."""
@@ -1488,6 +1555,7 @@ class Reader:
             telemetry_bytes=2 + size,
         )
         hops = [self.ioam_node(position, trace_type) for position in nodes]
+        self.missing = 0 if snapshot or not node_bytes else (end - first) // node_bytes - len(nodes)
         if cut is not None:
             self.fail("ioam-stack-truncated", cut)
             for hop in hops:
@@ -1549,7 +1617,7 @@ class Reader:
                 self.report_hop["present"] |= schema.HOP_FROM_REPORT
                 hops.append(self.report_hop)
         for number, hop in enumerate(hops):
-            hop.update(packet=0, hop=number)
+            hop.update(packet=0, hop=self.missing + number)
         nodes = [hop["node_id"] for hop in hops if hop["node_id"] is not None]
         if len(set(nodes)) < len(nodes):
             self.warnings.add("node-repeated")

@@ -121,15 +121,26 @@ def test_two_unrelated_roots_are_both_named_the_heavier_first() -> None:
     assert all(finding.root is None and finding.victim_ports == [] for finding in summary.findings)
 
 
-def test_a_queue_that_waits_only_in_part_for_a_congested_one_is_a_root() -> None:
+def partly_waiting(others_begin: float) -> Traffic:
+    """A third of what waits at leaf 1 goes on to the congested port 201 of leaf 3; the rest begins at a time in ms."""
     traffic = Traffic()
     background(traffic)
     hot = during(40, 80, (60_000, 6_000))
     traffic.stream(0, 100, 2, lambda at: path(1, 11, 3, 201, up=hot(at), host=hot(at)), flow=("a", "b", 1))
     for host in (203, 204):
-        traffic.stream(0, 100, 2, lambda at, host=host: path(1, 11, 3, host, up=hot(at)), flow=("a", "c", host))
-    summary = summarise(traffic.view(), BYTES_NS)
-    assert {(node, port, role) for node, port, role in named(summary)} == {(1, 101, "root"), (3, 201, "root")}
+        traffic.stream(others_begin, 100, 2, lambda at, host=host: path(1, 11, 3, host, up=hot(at)), flow=("a", "c", host))
+    return traffic
+
+
+def test_a_queue_of_which_more_passes_and_that_waits_only_in_part_for_another_is_a_root() -> None:
+    summary = summarise(partly_waiting(others_begin=40).view(), BYTES_NS)
+    assert set(named(summary)) == {(1, 101, "root"), (3, 201, "root")}
+
+
+def test_a_queue_held_up_as_a_whole_is_a_victim_although_it_waits_only_in_part() -> None:
+    summary = summarise(partly_waiting(others_begin=0).view(), BYTES_NS)
+    assert named(summary) == [(3, 201, "root"), (1, 101, "victim")]
+    assert any("held up as a whole" in sentence for sentence in summary.findings[1].evidence)
 
 
 def test_queues_that_wait_for_each_other_in_a_circle_end_the_walk() -> None:
@@ -163,6 +174,23 @@ def test_a_standing_queue_that_the_whole_fabric_has_is_not_congestion() -> None:
     assert summarise(traffic.view(), BYTES_NS).findings == []
 
 
+def test_bursts_that_are_usual_in_the_fabric_are_not_congestion() -> None:
+    traffic = Traffic()
+    for number in range(8):
+        traffic.stream(0, 100, 8, lambda at, n=number: (Hop(n, 1, 60_000 if (int(at) + n) % 3 == 0 and at % 1 < 0.5 else 0, 100),))
+    assert summarise(traffic.view(), BYTES_NS).findings == []
+
+
+def test_a_burst_of_less_than_a_millisecond_is_found_in_a_calm_fabric() -> None:
+    traffic = Traffic()
+    background(traffic)
+    for number in range(300):
+        traffic.packet(round((50.2 + number / 1000) * MS), *path(1, 11, 3, 201, host=(min(number, 300 - number) * 900, 500)))
+    finding = only(summarise(traffic.view(), BYTES_NS))
+    assert (finding.node_id, finding.port_id, finding.episodes) == (3, 201, 1)
+    assert finding.peak_depth_ns == START + round(50.35 * MS)
+
+
 def test_too_few_packets_above_the_threshold_are_no_episode() -> None:
     traffic = Traffic()
     background(traffic)
@@ -171,6 +199,16 @@ def test_too_few_packets_above_the_threshold_are_no_episode() -> None:
     assert summarise(traffic.view(), BYTES_NS).findings == []
     low = Profile(units=BYTES_NS.units, thresholds=Thresholds(minimum_packets=4))
     assert named(summarise(traffic.view(), low)) == [(3, 201, "root")]
+
+
+def test_a_short_low_episode_counts_only_below_a_threshold_of_the_profile() -> None:
+    traffic = Traffic()
+    background(traffic)
+    fill = during(50, 52, (12_000, 900))
+    traffic.stream(0, 100, 4, lambda at: path(1, 11, 3, 201, host=fill(at)))
+    assert summarise(traffic.view(), BYTES_NS).findings == []
+    given = Profile(units=BYTES_NS.units, thresholds=Thresholds(depth_bytes=10_000))
+    assert named(summarise(traffic.view(), given)) == [(3, 201, "root")]
 
 
 def latency_only(latency: Callable[[float], int], contradicted: bool = False) -> Traffic:

@@ -94,7 +94,7 @@ def test_a_victim_names_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_top_cuts_lists_and_says_so_but_never_the_congested_link(monkeypatch: pytest.MonkeyPatch) -> None:
     text = report(summaries.congested(), monkeypatch, top=1)
-    assert " ! 2:2 → 4:1" in text and "and 5 links more (--top)" in text and "and 1 flow more" in text
+    assert " ! 2:2 → 4:1" in text and "and 5 more links (--top)" in text and "and 1 more" in text
 
 
 def test_the_headline_alone_is_one_line_a_root(monkeypatch: pytest.MonkeyPatch) -> None:

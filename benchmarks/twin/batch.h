@@ -3,8 +3,6 @@
 #include "byte.h"
 #include "columns.h"
 
-#define FAR (INT64_C(1) << 40)
-
 struct batch {
     struct columns columns;
     int64_t packets, hops, roce;

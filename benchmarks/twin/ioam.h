@@ -106,80 +106,73 @@ INLINE void decode_node(const uint8_t *at, uint32_t type, const struct hops *hop
     hops->present[out] = (uint16_t)present;
 }
 
-INLINE int node_repeated(const struct hops *hops, int64_t first, int64_t count) {
-    uint64_t seen = 0;
-    for (int64_t row = first; row < first + count; row++) {
-        if (!(hops->present[row] & HAS_NODE))
-            continue;
-        int64_t node = hops->node_id[row];
-        if (seen >> (node & 63) & 1)
-            for (int64_t earlier = first; earlier < row; earlier++)
-                if (hops->node_id[earlier] == node && (hops->present[earlier] & HAS_NODE))
-                    return 1;
-        seen |= UINT64_C(1) << (node & 63);
-    }
-    return 0;
-}
-
-/* Option from `option` to `end`; cursor: status, where, warnings. Returns the hops added. */
+/* Option from `option` to `end`; cursor: status, where, warnings. Returns the hops added, -1 if there is no trace to keep. */
 INLINE int64_t decode_ioam(const uint8_t *b, int64_t option, int64_t end, struct cursor *c, uint32_t *format, const struct columns *columns,
                            int64_t row, int64_t hop) {
     const struct packets *packets = &columns->packets;
     int64_t limit = c->limit;
     c->at = option;
     c->status = STATUS_IOAM_TRUNCATED;
-    *format = FORMAT_IOAM_OTHER;
-    if (end - option < 4 || limit - option < 4)
-        return 0;
-    packets->telemetry_bytes[row] = (uint16_t)(end - option);
+    *format = 0;
+    if (end - option < 4)
+        return -1;
+    c->status = STATUS_OK;
+    if (limit - option < 4)
+        return -1;
     if (u8(b + option + 3) != 0) {
-        c->status = STATUS_OK;
-        return 0;
+        *format = FORMAT_IOAM_OTHER;
+        return -1;
     }
+    if (end - option < 12) {
+        *format = FORMAT_IOAM_TRACE;
+        c->status = STATUS_IOAM_TRUNCATED;
+        return -1;
+    }
+    if (limit - option < 12)
+        return -1;
     *format = FORMAT_IOAM_TRACE;
-    if (end - option < 12 || limit - option < 12)
-        return 0;
     uint32_t lengths = u16(b + option + 6), type = u24(b + option + 8);
     uint32_t flags = lengths >> 7 & 0xf, node_words = lengths >> 11, remaining = lengths & 0x7f;
-    packets->namespace[row] = (uint16_t)u16(b + option + 4);
-    packets->telemetry_flags[row] = (uint8_t)flags;
-    packets->instructions[row] = type;
-    packets->remaining_hops[row] = (uint8_t)remaining;
+    int64_t space = end - option - 12, node_bytes = 4 * (int64_t)node_words, begin = option + 12 + 4 * (int64_t)remaining;
+    uint32_t words = (uint32_t)(__builtin_popcount(type & 0xff1ffc) + 2 * __builtin_popcount(type & 0x00e000));
+    if (type & 0x000002) { /* snapshots: nodes of different sizes */
+        c->status = BEYOND_TWIN;
+        return -1;
+    }
+    c->status = node_words != words || (node_words == 0 && space > 0) ? STATUS_IOAM_NODE_LENGTH
+                : begin > end                                         ? STATUS_IOAM_REMAINING_LENGTH
+                : (flags & 4) && type != 0x800000                     ? STATUS_IOAM_LOOPBACK_TYPE
+                                                                      : STATUS_OK;
+    if (c->status != STATUS_OK)
+        return -1;
+    int64_t count = 0, whole = 0;
+    if (node_words > 0) {
+        uint32_t rest = (uint32_t)space % (uint32_t)node_bytes, unfilled = (uint32_t)(end - begin) % (uint32_t)node_bytes;
+        if (unfilled != 0 && unfilled != rest) {
+            c->status = STATUS_IOAM_NOT_WHOLE_NODES;
+            return -1;
+        }
+        if (rest != 0)
+            c->warnings |= WARNING_IOAM_SPACE_REST;
+        whole = count = (int64_t)((uint32_t)(end - begin) / (uint32_t)node_bytes);
+        if (begin + count * node_bytes > limit) {
+            whole = limit > begin ? (limit - begin) / node_bytes : 0;
+            c->status = STATUS_IOAM_STACK_TRUNCATED;
+            c->at = begin + whole * node_bytes;
+        }
+    }
     if (flags & 8)
         c->warnings |= WARNING_IOAM_OVERFLOW;
     if (type & 0x000ffc)
         c->warnings |= WARNING_IOAM_UNASSIGNED_BITS;
-    int64_t begin = option + 12 + remaining * 4, node_bytes = node_words * 4;
-    uint32_t words = (uint32_t)(__builtin_popcount(type & 0xff1ffc) + 2 * __builtin_popcount(type & 0x00e000));
-    c->at = option + 4;
-    c->status = (flags & 4) && type != 0x800000 ? STATUS_IOAM_LOOPBACK_TYPE
-                : node_words != words           ? STATUS_IOAM_NODE_LENGTH
-                : begin > end                   ? STATUS_IOAM_REMAINING_LENGTH
-                                                : STATUS_OK;
-    if (c->status != STATUS_OK)
-        return 0;
-    if (type & 0x000002) {
-        c->status = BEYOND_TWIN;
-        return 0;
-    }
-    if (node_bytes == 0) {
-        c->status = begin < end ? STATUS_IOAM_NOT_WHOLE_NODES : STATUS_OK;
-        return 0;
-    }
-    int64_t count = (int64_t)((uint32_t)(end - begin) / (uint32_t)node_bytes), whole = count;
-    if (count * node_bytes != end - begin)
-        c->warnings |= WARNING_IOAM_SPACE_REST;
-    if (begin + count * node_bytes > limit)
-        whole = limit > begin ? (limit - begin) / node_bytes : 0;
-    uint32_t present = whole < count ? HOP_TRUNCATED_PATH : 0;
+    packets->dialect[row] = 0;
+    packets->telemetry_flags[row] = (uint8_t)flags;
+    packets->instructions[row] = type;
+    packets->namespace[row] = (uint16_t)u16(b + option + 4);
+    packets->remaining_hops[row] = (uint8_t)remaining;
+    packets->telemetry_bytes[row] = (uint16_t)(end - option);
+    uint32_t present = c->status != STATUS_OK ? HOP_TRUNCATED_PATH : 0;
     for (int64_t wire = 0; wire < whole; wire++)
         decode_node(b + begin + wire * node_bytes, type, &columns->hops, hop + whole - 1 - wire, row, count - 1 - wire, present);
-    if (node_repeated(&columns->hops, hop, whole))
-        c->warnings |= WARNING_NODE_REPEATED;
-    if (whole < count) {
-        c->status = STATUS_IOAM_STACK_TRUNCATED;
-        c->at = begin;
-    } else
-        c->at = option;
     return whole;
 }

@@ -7,14 +7,12 @@
 
 enum next { NEXT_END, NEXT_IPV4, NEXT_IPV6, NEXT_UDP, NEXT_TCP, NEXT_BEYOND };
 
-static const uint8_t ROLES[65536] = {PORT_ROLES};
-
 INLINE enum next of_protocol(uint32_t protocol) {
     if (protocol == 17)
         return NEXT_UDP;
     if (protocol == 6)
         return NEXT_TCP;
-    return protocol == 47 || protocol == 4 || protocol == 41 || protocol == 137 || protocol == 143 ? NEXT_BEYOND : NEXT_END;
+    return protocol == 47 || protocol == 4 || protocol == 41 ? NEXT_BEYOND : NEXT_END;
 }
 
 INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *vlan) {
@@ -35,9 +33,9 @@ INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *v
             if (type == 0x8847 || type == 0x8848 || type == 0x6558)
                 return NEXT_BEYOND;
             c->status = STATUS_NOT_IP;
-            c->at = 0;
             return NEXT_END;
         }
+        c->at = at;
         if (c->limit - at < 4)
             return NEXT_END;
         if (is_vlan)
@@ -46,10 +44,12 @@ INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *v
         at += 4;
     }
     c->status = STATUS_VLAN_LIMIT;
+    c->at = at;
     return NEXT_END;
 }
 
-INLINE enum next decode_ipv4(const uint8_t *b, struct cursor *c, const struct packets *packets, int64_t row) {
+/* The next layer; cursor: bounds, status and where. */
+INLINE enum next decode_ipv4(const uint8_t *b, struct cursor *c, int *first_fragment, const struct packets *packets, int64_t row) {
     int64_t at = c->at, declared = c->declared;
     c->status = STATUS_IPV4_TRUNCATED;
     if (c->limit - at < 20)
@@ -58,16 +58,19 @@ INLINE enum next decode_ipv4(const uint8_t *b, struct cursor *c, const struct pa
     c->status = STATUS_IPV4_HEADER_LENGTH;
     if (first >> 4 != 4 || header < 20)
         return NEXT_END;
+    c->status = STATUS_IPV4_TRUNCATED;
+    if (c->limit - at < header)
+        return NEXT_END;
     int64_t end = at + total;
     if (total == 0) {
         c->warnings |= WARNING_IPV4_TOTAL_LENGTH_ZERO;
-        end = declared < FAR ? declared : c->limit;
+        end = declared;
     } else if (total < header) {
         c->status = STATUS_IPV4_TOTAL_LENGTH;
         return NEXT_END;
     } else if (end > declared)
         c->warnings |= WARNING_IP_LENGTH_BEYOND_PACKET;
-    else if (end < declared && declared < FAR)
+    else if (end < declared)
         c->warnings |= WARNING_IP_LENGTH_SHORT;
     uint32_t service = u8(b + at + 1), fragment = u16(b + at + 6), protocol = u8(b + at + 9);
     packets->ip_version[row] = 4;
@@ -83,89 +86,22 @@ INLINE enum next decode_ipv4(const uint8_t *b, struct cursor *c, const struct pa
     packets->ip_bytes[row] = total;
     c->limit = end < c->limit ? end : c->limit;
     c->declared = end;
-    c->status = STATUS_IPV4_TRUNCATED;
-    if (at + header > c->limit)
-        return NEXT_END;
+    c->at = at + header;
     if (header > 20) /* options: MRI may stand there */
         return NEXT_BEYOND;
     c->status = STATUS_FRAGMENT;
     if (fragment & 0x1fff)
         return NEXT_END;
-    if (fragment & 0x2000)
+    if (fragment & 0x2000) {
         c->warnings |= WARNING_FRAGMENT_FIRST;
+        *first_fragment = 1;
+    }
     enum next next = of_protocol(protocol);
     c->status = next == NEXT_END ? STATUS_NOT_UDP : STATUS_OK;
-    if (next != NEXT_END)
-        c->at = at + header;
     return next;
 }
 
-struct option {
-    int64_t at, end;
-};
-
-/* Extension headers from c->at on; the IOAM option found on the way. */
-static __attribute__((noinline)) enum next decode_extensions(const uint8_t *b, struct cursor *c, uint32_t *protocol, struct option *ioam) {
-    int64_t at = c->at, limit = c->limit;
-    uint32_t kind = *protocol;
-    for (int extensions = 0; extensions < 8; extensions++) {
-        int has_options = kind == 0 || kind == 60;
-        *protocol = kind;
-        if (!has_options && kind != 43 && kind != 44 && kind != 51) {
-            enum next next = of_protocol(kind);
-            c->status = next == NEXT_END ? STATUS_NOT_UDP : STATUS_OK;
-            if (next != NEXT_END)
-                c->at = at;
-            return next;
-        }
-        c->at = at;
-        c->status = STATUS_IPV6_EXTENSION_TRUNCATED;
-        if (limit - at < 8)
-            return NEXT_END;
-        int64_t length = ((int64_t)u8(b + at + 1) + 1) * 8;
-        if (kind == 44) {
-            length = 8;
-            uint32_t fragment = u16(b + at + 2);
-            if (fragment >> 3) {
-                *protocol = u8(b + at);
-                c->status = STATUS_FRAGMENT;
-                return NEXT_END;
-            }
-            if (fragment & 1)
-                c->warnings |= WARNING_FRAGMENT_FIRST;
-        } else if (kind == 51)
-            length = ((int64_t)u8(b + at + 1) + 2) * 4;
-        if (has_options) {
-            int64_t end = at + length, option = at + 2;
-            for (int options = 0; options < 64 && option < end && option < limit; options++) {
-                uint32_t type = u8(b + option);
-                if (type == 0) {
-                    option++;
-                    continue;
-                }
-                if (limit - option < 2)
-                    break;
-                int64_t option_end = option + 2 + u8(b + option + 1);
-                if (option_end > end) {
-                    c->at = option;
-                    c->status = STATUS_IPV6_OPTION_LENGTH;
-                    return NEXT_END;
-                }
-                if ((type == 0x31 || type == 0x11) && (ioam->at == 0 || (limit - option >= 4 && u8(b + option + 3) == 0)))
-                    *ioam = (struct option){option, option_end};
-                option = option_end;
-            }
-        }
-        if (at + length > limit)
-            return NEXT_END;
-        kind = u8(b + at);
-        at += length;
-    }
-    c->at = at;
-    *protocol = kind;
-    c->status = STATUS_IPV6_EXTENSION_LIMIT;
-    return NEXT_END;
-}
+INLINE int is_extension(uint32_t protocol) { return protocol == 0 || protocol == 60 || protocol == 43 || protocol == 44; }
 
 INLINE int decode_ipv6(const uint8_t *b, struct cursor *c, const struct packets *packets, int64_t row) {
     int64_t at = c->at, declared = c->declared;
@@ -177,11 +113,11 @@ INLINE int decode_ipv6(const uint8_t *b, struct cursor *c, const struct packets 
     if (word >> 28 != 6)
         return -1;
     int64_t end = at + 40 + payload;
-    if (payload == 0 && next == 0)
-        end = declared < FAR ? declared : c->limit;
+    if (payload == 0)
+        end = declared;
     else if (end > declared)
         c->warnings |= WARNING_IP_LENGTH_BEYOND_PACKET;
-    else if (end < declared && declared < FAR)
+    else if (end < declared)
         c->warnings |= WARNING_IP_LENGTH_SHORT;
     packets->ip_version[row] = 6;
     packets->src_hi[row] = (int64_t)u64(b + at + 8);
@@ -201,40 +137,124 @@ INLINE int decode_ipv6(const uint8_t *b, struct cursor *c, const struct packets 
     return (int)next;
 }
 
-/* What follows the UDP header: INT (1), BTH (2), nothing known (0), beyond this program (-1). */
-INLINE int payload_kind(const uint8_t *b, const struct cursor *c, uint32_t port) {
-    if (ROLES[port] == ROLE_ROCE)
-        return !plausible_bth(b, c->at, c->limit) && looks_like_int(b, c->at, c->limit, 0) ? 1 : 2;
-    if (ROLES[port] == ROLE_AUTO && looks_like_int(b, c->at, c->limit, 1))
-        return 1;
-    return -1;
-}
-
 struct found {
     uint32_t status, formats, telemetry, roce_row, source_port, destination_port;
-    int64_t status_at, hop;
+    int64_t status_at, hops;
+    int first_fragment;
 };
+
+/* The first fault stays; what can be read behind it is read. */
+INLINE void fault(struct found *found, uint32_t status, int64_t at) {
+    if (status != STATUS_OK && found->status == STATUS_OK) {
+        found->status = status;
+        found->status_at = at;
+    }
+}
+
+/* Walk the options of an extension header from `at` to `end`, reading IOAM ones; 0 if there is one that the twin cannot read. */
+static __attribute__((noinline)) int decode_options(const uint8_t *b, int64_t at, int64_t end, struct cursor *c, struct found *found,
+                                                    const struct columns *columns, int64_t row, int64_t first_hop) {
+    for (int options = 0; options < MAXIMUM_OPTIONS && at < end && at < c->limit; options++) {
+        uint32_t type = u8(b + at), format;
+        if (type == 0) {
+            at++;
+            continue;
+        }
+        if (at + 2 > end) {
+            fault(found, STATUS_IPV6_OPTION_LENGTH, at);
+            return 1;
+        }
+        if (at + 2 > c->limit)
+            return 1;
+        int64_t option_end = at + 2 + u8(b + at + 1);
+        if (option_end > end) {
+            fault(found, STATUS_IPV6_OPTION_LENGTH, at);
+            return 1;
+        }
+        if (type == 0x31 || type == 0x11) {
+            struct cursor trace = *c;
+            int64_t added = decode_ioam(b, at, option_end, &trace, &format, columns, row, first_hop);
+            if (trace.status == BEYOND_TWIN)
+                return 0;
+            c->warnings = trace.warnings;
+            if (format != 0)
+                found->formats |= 1u << format;
+            if (added >= 0) {
+                found->hops = added;
+                found->telemetry = FORMAT_IOAM_TRACE;
+            }
+            fault(found, trace.status, trace.at);
+            options = -1;
+        }
+        at = option_end;
+    }
+    return 1;
+}
+
+/* Extension headers from c->at on: the next layer. */
+static __attribute__((noinline)) enum next decode_extensions(const uint8_t *b, struct cursor *c, uint32_t protocol, struct found *found,
+                                                             const struct columns *columns, int64_t row, int64_t first_hop) {
+    for (int extensions = 0; is_extension(protocol); extensions++) {
+        int64_t at = c->at, limit = c->limit;
+        c->status = STATUS_IPV6_EXTENSION_LIMIT;
+        if (extensions == 8)
+            return NEXT_END;
+        c->status = STATUS_IPV6_EXTENSION_TRUNCATED;
+        if (limit - at < (protocol == 44 ? 8 : 2))
+            return NEXT_END;
+        int64_t end = at + (protocol == 44 ? 8 : ((int64_t)u8(b + at + 1) + 1) * 8);
+        if (end > c->declared)
+            return NEXT_END;
+        if ((protocol == 0 || protocol == 60) && !decode_options(b, at + 2, end, c, found, columns, row, first_hop))
+            return NEXT_BEYOND;
+        if (end > limit)
+            return NEXT_END;
+        uint32_t fragment = protocol == 44 ? u16(b + at + 2) : 0;
+        protocol = u8(b + at);
+        columns->packets.protocol[row] = (uint8_t)protocol;
+        c->at = end;
+        if (fragment & 0xfff8) {
+            c->status = STATUS_FRAGMENT;
+            return NEXT_END;
+        }
+        if (fragment & 1) {
+            found->first_fragment = 1;
+            c->warnings |= WARNING_FRAGMENT_FIRST;
+        }
+    }
+    enum next next = of_protocol(protocol);
+    c->status = next == NEXT_END ? STATUS_NOT_UDP : STATUS_OK;
+    return next;
+}
+
+/* What follows the UDP header: INT (1), BTH (2), nothing known (0), beyond this program (-1). */
+INLINE int payload_kind(const uint8_t *b, const struct cursor *c, uint32_t port, int behind_int) {
+    uint32_t role = ROLES[port];
+    if (behind_int)
+        return role == ROLE_ROCE ? 2 : role == ROLE_AUTO ? 0 : -1;
+    if (role == ROLE_ROCE)
+        return !plausible_bth(b, c->at, c->limit) && looks_like_int(b, c->at, c->limit, c->declared, 0) ? 1 : 2;
+    return role == ROLE_AUTO && looks_like_int(b, c->at, c->limit, c->declared, 1) ? 1 : -1;
+}
 
 /* INT and RoCE behind a UDP header. */
 INLINE void decode_udp(const uint8_t *b, struct cursor *c, struct found *found, struct batch *batch, int64_t row) {
     const struct columns *columns = &batch->columns;
-    for (int level = 0; level < 8; level++) {
+    for (int behind_int = 0;; behind_int = 1) {
         int64_t at = c->at;
         if (c->limit - at < 8) {
-            found->status = STATUS_UDP_TRUNCATED;
-            found->status_at = at;
+            fault(found, STATUS_UDP_TRUNCATED, at);
             return;
         }
         uint32_t length = u16(b + at + 4);
         found->source_port = u16(b + at);
         found->destination_port = u16(b + at + 2);
         if (length < 8) {
-            found->status = STATUS_UDP_LENGTH;
-            found->status_at = at;
+            fault(found, STATUS_UDP_LENGTH, at);
             return;
         }
         int64_t end = at + length;
-        if (end > c->declared) {
+        if (end > c->declared && !found->first_fragment) {
             c->warnings |= WARNING_UDP_LENGTH_BEYOND_IP;
             end = c->declared;
         } else if (end < c->declared)
@@ -242,53 +262,72 @@ INLINE void decode_udp(const uint8_t *b, struct cursor *c, struct found *found, 
         c->declared = end;
         c->limit = end < c->limit ? end : c->limit;
         c->at = at + 8;
-        int kind = payload_kind(b, c, found->destination_port);
-        if (kind < 0) {
-            found->status = BEYOND_TWIN;
-            return;
-        }
+        int kind = payload_kind(b, c, found->destination_port, behind_int);
         if (kind == 1) {
             int64_t begin = c->at;
             struct shim shim;
-            found->hop += decode_int(b, c, &shim, columns, row, found->hop);
-            if (shim.format != 0) {
+            int64_t added = decode_int(b, c, &shim, found->destination_port, columns, row, batch->hops);
+            uint32_t bad = c->status;
+            fault(found, bad, c->at);
+            if (shim.format != 0)
                 found->formats |= 1u << shim.format;
+            if (added >= 0) {
+                found->hops = added;
                 found->telemetry = shim.format;
             }
-            uint32_t bad = c->status;
-            if (bad != STATUS_OK) {
-                found->status = bad;
-                found->status_at = c->at;
-            }
+            found->destination_port = shim.original_port;
             if (shim.payload == 0)
                 return;
             c->at = shim.payload;
             if (shim.npt == 2) {
-                columns->packets.protocol[row] = (uint8_t)u8(b + begin + 3);
-                enum next next = of_protocol(u8(b + begin + 3));
+                uint32_t protocol = u8(b + begin + 3);
+                columns->packets.protocol[row] = (uint8_t)protocol;
+                found->source_port = found->destination_port = 0;
+                enum next next = of_protocol(protocol);
                 if (next == NEXT_UDP)
                     continue;
-                if (next != NEXT_END)
+                if (next == NEXT_END)
+                    fault(found, STATUS_NOT_UDP, c->at);
+                else
                     found->status = BEYOND_TWIN;
                 return;
             }
-            if (shim.npt == 1)
-                found->destination_port = u16(b + begin + 2);
-            if (ROLES[found->destination_port] != ROLE_ROCE)
-                return;
-            if (bad == STATUS_INT_VERSION_UNKNOWN && !plausible_bth(b, c->at, c->limit))
+            kind = ROLES[found->destination_port] == ROLE_ROCE ? 2 : ROLES[found->destination_port] == ROLE_AUTO ? 0 : -1;
+            if (bad == STATUS_INT_VERSION_UNKNOWN && (c->at >= c->limit || (kind == 2 && !plausible_bth(b, c->at, c->limit))))
                 return;
         }
-        found->formats |= 1u << FORMAT_ROCE;
-        if (decode_bth(b, c, &columns->roce, batch->roce, row))
+        if (kind < 0)
+            found->status = BEYOND_TWIN;
+        if (kind != 2)
+            return;
+        if (decode_bth(b, c, &columns->roce, batch->roce, row)) {
+            found->formats |= 1u << FORMAT_ROCE;
             found->roce_row = (uint32_t)batch->roce++;
-        if (c->status != STATUS_OK && found->status <= STATUS_FRAGMENT) {
-            found->status = c->status;
-            found->status_at = c->at;
         }
+        fault(found, c->status, c->at);
         return;
     }
-    found->status = BEYOND_TWIN;
+}
+
+static __attribute__((noinline)) int node_repeated(const struct hops *hops, int64_t first, int64_t row, int64_t node) {
+    for (int64_t earlier = first; earlier < row; earlier++)
+        if (hops->node_id[earlier] == node && (hops->present[earlier] & HAS_NODE))
+            return 1;
+    return 0;
+}
+
+/* Whether a node id stands twice among the hops of a packet. */
+INLINE int has_loop(const struct hops *hops, int64_t first, int64_t end) {
+    uint64_t seen = 0;
+    for (int64_t row = first; row < end; row++) {
+        if (!(hops->present[row] & HAS_NODE))
+            continue;
+        int64_t node = hops->node_id[row];
+        if ((seen >> (node & 63) & 1) && node_repeated(hops, first, row, node))
+            return 1;
+        seen |= UINT64_C(1) << (node & 63);
+    }
+    return 0;
 }
 
 /* A record into row batch->packets and into hops and roce; 0 if its rows might not fit: the batch is to be emptied first. */
@@ -301,7 +340,7 @@ INLINE int decode_packet(const struct record *record, struct batch *batch) {
         return 0;
     uint32_t longest = record->captured > record->original ? record->captured : record->original;
     struct cursor c = {0, record->captured, longest, STATUS_OK, record->warnings};
-    struct found found = {.roce_row = 0xffffffff, .hop = first_hop};
+    struct found found = {.roce_row = 0xffffffff};
     uint32_t vlan = 0xffff;
     packets->time_ns[row] = record->time;
     packets->captured_bytes[row] = record->captured;
@@ -318,35 +357,14 @@ INLINE int decode_packet(const struct record *record, struct batch *batch) {
 
     enum next next = record->link == 1 ? decode_ethernet(b, &c, &vlan) : NEXT_BEYOND;
     if (next == NEXT_IPV4)
-        next = decode_ipv4(b, &c, packets, row);
+        next = decode_ipv4(b, &c, &found.first_fragment, packets, row);
     else if (next == NEXT_IPV6) {
         int following = decode_ipv6(b, &c, packets, row);
         next = following == 17 ? NEXT_UDP : NEXT_END;
-        if (following >= 0 && following != 17) {
-            struct option ioam = {0, 0};
-            uint32_t protocol = (uint32_t)following, format;
-            int64_t first = c.at;
-            next = decode_extensions(b, &c, &protocol, &ioam);
-            packets->protocol[row] = (uint8_t)protocol;
-            if (c.status == STATUS_NOT_UDP)
-                c.at = first;
-            if (ioam.at != 0) {
-                struct cursor trace = c;
-                found.hop += decode_ioam(b, ioam.at, ioam.end, &trace, &format, columns, row, found.hop);
-                c.warnings = trace.warnings;
-                found.formats |= 1u << format;
-                found.telemetry = format == FORMAT_IOAM_TRACE ? format : 0;
-                if (trace.status != STATUS_OK) {
-                    found.status = trace.status;
-                    found.status_at = trace.at;
-                }
-            }
-        }
+        if (following >= 0 && following != 17)
+            next = decode_extensions(b, &c, (uint32_t)following, &found, columns, row, first_hop);
     }
-    if (found.status == STATUS_OK) {
-        found.status = next == NEXT_BEYOND ? BEYOND_TWIN : c.status;
-        found.status_at = c.at;
-    }
+    fault(&found, c.status, c.at);
     if (next == NEXT_UDP)
         decode_udp(b, &c, &found, batch, row);
     else if (next == NEXT_TCP) {
@@ -354,11 +372,12 @@ INLINE int decode_packet(const struct record *record, struct batch *batch) {
             found.source_port = u16(b + c.at);
             found.destination_port = u16(b + c.at + 2);
         }
-        if (found.status == STATUS_OK) {
-            found.status = STATUS_NOT_UDP;
-            found.status_at = c.at;
-        }
-    }
+        fault(&found, STATUS_NOT_UDP, c.at);
+    } else if (next == NEXT_BEYOND)
+        found.status = BEYOND_TWIN;
+    int64_t end = first_hop + found.hops;
+    if (found.hops > 1 && has_loop(&columns->hops, first_hop, end))
+        c.warnings |= WARNING_NODE_REPEATED;
     if (packets->ip_version[row] == 0) {
         packets->src_hi[row] = packets->src_lo[row] = packets->dst_hi[row] = packets->dst_lo[row] = 0;
         packets->protocol[row] = packets->dscp[row] = packets->ecn[row] = packets->ttl[row] = 0;
@@ -371,14 +390,14 @@ INLINE int decode_packet(const struct record *record, struct batch *batch) {
     packets->dst_port[row] = (uint16_t)found.destination_port;
     packets->formats[row] = found.formats;
     packets->telemetry[row] = (uint8_t)found.telemetry;
-    packets->hop_count[row] = (uint16_t)(found.hop - first_hop);
+    packets->hop_count[row] = (uint16_t)found.hops;
     packets->first_hop[row] = (uint32_t)first_hop;
     packets->roce_row[row] = found.roce_row;
     packets->report_count[row] = 0;
     packets->status[row] = (uint8_t)found.status;
     packets->status_at[row] = (uint16_t)(found.status == STATUS_OK ? 0 : found.status_at < 65535 ? found.status_at : 65535);
     packets->warnings[row] = c.warnings;
-    batch->hops = found.hop;
+    batch->hops = end;
     batch->packets = row + 1;
     return 1;
 }

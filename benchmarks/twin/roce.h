@@ -7,8 +7,85 @@ enum { ATOMIC_ACK = 1 << 15, IMMEDIATE = 1 << 16, INVALIDATE = 1 << 17, CNP = 1 
 
 INLINE int plausible_bth(const uint8_t *b, int64_t at, int64_t limit) {
     if (limit - at < 12)
-        return 1;
+        return 0;
     return (u8(b + at + 4) & 0x3f) == 0 && (u8(b + at + 8) & 0x7f) == 0 && OPCODES[u8(b + at)] != 0;
+}
+
+/* Extension headers in wire order, each only if it is whole; where the first that is not begins, -1 if all are. */
+INLINE int64_t decode_extension_headers(const uint8_t *b, int64_t at, int64_t limit, uint32_t carries, uint32_t *present, const struct roce *roce,
+                                        int64_t row) {
+    if (carries & (RDETH | DETH | XRCETH | FETH)) {
+        if (carries & RDETH) {
+            if (limit - at < 4)
+                return at;
+            at += 4;
+        }
+        if (carries & DETH) {
+            if (limit - at < 8)
+                return at;
+            roce->queue_key[row] = u32(b + at);
+            roce->source_qp[row] = u24(b + at + 5);
+            *present |= HAS_DETH;
+            at += 8;
+        }
+        if (carries & (XRCETH | FETH)) {
+            if (limit - at < 4)
+                return at;
+            at += 4;
+        }
+    }
+    if (carries & RETH) {
+        if (limit - at < 16)
+            return at;
+        roce->virtual_address[row] = (int64_t)u64(b + at);
+        roce->rkey[row] = u32(b + at + 8);
+        roce->dma_bytes[row] = u32(b + at + 12);
+        *present |= HAS_RETH | HAS_RKEY;
+        at += 16;
+    }
+    if (carries & AETH) {
+        if (limit - at < 4)
+            return at;
+        uint32_t word = u32(b + at);
+        roce->syndrome[row] = (uint8_t)(word >> 24);
+        roce->msn[row] = word & 0xffffff;
+        *present |= HAS_AETH;
+        at += 4;
+    }
+    if (carries & (ATOMIC | ATOMIC_ACK | IMMEDIATE | INVALIDATE | CNP)) {
+        if (carries & ATOMIC) {
+            if (limit - at < 28)
+                return at;
+            roce->virtual_address[row] = (int64_t)u64(b + at);
+            roce->rkey[row] = u32(b + at + 8);
+            roce->swap_add[row] = (int64_t)u64(b + at + 12);
+            roce->compare[row] = (int64_t)u64(b + at + 20);
+            *present |= HAS_ATOMIC | HAS_RKEY;
+            at += 28;
+        }
+        if (carries & ATOMIC_ACK) {
+            if (limit - at < 8)
+                return at;
+            roce->original_data[row] = (int64_t)u64(b + at);
+            *present |= HAS_ATOMIC_ACK;
+            at += 8;
+        }
+        if (carries & (IMMEDIATE | INVALIDATE)) {
+            if (limit - at < 4)
+                return at;
+            if (carries & IMMEDIATE) {
+                roce->immediate[row] = u32(b + at);
+                *present |= HAS_IMMEDIATE;
+            } else {
+                roce->rkey[row] = u32(b + at);
+                *present |= HAS_RKEY;
+            }
+            at += 4;
+        }
+        if ((carries & CNP) && limit - at < 16)
+            return at;
+    }
+    return -1;
 }
 
 /* Returns whether the row is used; cursor: status and where. */
@@ -33,8 +110,10 @@ INLINE int decode_bth(const uint8_t *b, struct cursor *c, const struct roce *roc
     roce->dest_qp[row] = flags & 0xffffff;
     roce->ack_req[row] = (uint8_t)(last >> 31);
     roce->psn[row] = last & 0xffffff;
+    int64_t extension = at + 12;
+    int64_t payload = declared - extension - (carries & 0xff) - (first >> 4 & 3) - 4;
     uint32_t present = 0;
-    if (declared <= limit && declared - at >= 16) {
+    if (declared <= limit && (payload >= 0 || (carries == 0 && declared - extension >= 4))) {
         roce->icrc_raw[row] = u32(b + declared - 4);
         present = HAS_ICRC;
     }
@@ -43,70 +122,18 @@ INLINE int decode_bth(const uint8_t *b, struct cursor *c, const struct roce *roc
         c->status = STATUS_BTH_OPCODE_UNKNOWN;
         return 1;
     }
-    int64_t extension = at + 12, size = carries & 0xff;
-    int64_t payload = declared - extension - size - (first >> 4 & 3) - 4;
     if (payload >= 0) {
         roce->payload_bytes[row] = (uint32_t)payload;
         present |= HAS_PAYLOAD;
     }
-    if (limit - extension < size) {
-        roce->present[row] = (uint16_t)present;
-        c->status = payload < 0 ? STATUS_BTH_PAYLOAD_NEGATIVE : STATUS_BTH_EXTENSION_TRUNCATED;
-        c->at = extension;
-        return 1;
-    }
-    if (carries & (RDETH | DETH | XRCETH | FETH)) {
-        extension += carries & RDETH ? 4 : 0;
-        if (carries & DETH) {
-            roce->queue_key[row] = u32(b + extension);
-            roce->source_qp[row] = u24(b + extension + 5);
-            present |= HAS_DETH;
-            extension += 8;
-        }
-        extension += carries & XRCETH ? 4 : 0;
-        extension += carries & FETH ? 4 : 0;
-    }
-    if (carries & RETH) {
-        roce->virtual_address[row] = (int64_t)u64(b + extension);
-        roce->rkey[row] = u32(b + extension + 8);
-        roce->dma_bytes[row] = u32(b + extension + 12);
-        present |= HAS_RETH | HAS_RKEY;
-        extension += 16;
-    }
-    if (carries & AETH) {
-        uint32_t word = u32(b + extension);
-        roce->syndrome[row] = (uint8_t)(word >> 24);
-        roce->msn[row] = word & 0xffffff;
-        present |= HAS_AETH;
-        extension += 4;
-    }
-    if (carries & (ATOMIC | ATOMIC_ACK | IMMEDIATE | INVALIDATE)) {
-        if (carries & ATOMIC) {
-            roce->virtual_address[row] = (int64_t)u64(b + extension);
-            roce->rkey[row] = u32(b + extension + 8);
-            roce->swap_add[row] = (int64_t)u64(b + extension + 12);
-            roce->compare[row] = (int64_t)u64(b + extension + 20);
-            present |= HAS_ATOMIC | HAS_RKEY;
-            extension += 28;
-        }
-        if (carries & ATOMIC_ACK) {
-            roce->original_data[row] = (int64_t)u64(b + extension);
-            present |= HAS_ATOMIC_ACK;
-            extension += 8;
-        }
-        if (carries & IMMEDIATE) {
-            roce->immediate[row] = u32(b + extension);
-            present |= HAS_IMMEDIATE;
-            extension += 4;
-        }
-        if (carries & INVALIDATE) {
-            roce->rkey[row] = u32(b + extension);
-            present |= HAS_RKEY;
-            extension += 4;
-        }
-    }
+    int64_t ended = decode_extension_headers(b, extension, limit, carries, &present, roce, row);
     roce->present[row] = (uint16_t)present;
-    c->status = payload < 0 ? STATUS_BTH_PAYLOAD_NEGATIVE : STATUS_OK;
-    c->at = extension;
+    c->status = STATUS_OK;
+    if (payload < 0)
+        c->status = STATUS_BTH_PAYLOAD_NEGATIVE;
+    else if (ended >= 0) {
+        c->status = STATUS_BTH_EXTENSION_TRUNCATED;
+        c->at = ended;
+    }
     return 1;
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.congestion import Congestion, within
+from int_analyzer.analysis.congestion import Congestion, bucket_range, within
 from int_analyzer.analysis.paths import Reach
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
@@ -18,8 +18,8 @@ IMBALANCE = 1.5
 """Load of the port ÷ mean of it and its siblings, from when the balance is to blame."""
 LINE_RATE = 0.8
 """A port that sends so much of its link speed does what it can."""
-SLOWER = 0.9
-"""A congested port that carries less than this share of its calm siblings' mean is slower than they are."""
+SLOWER = 0.7
+"""A congested port that carries less than this share of what calm ports like it carry is slower than they are."""
 UNSEEN = 0.5
 """When less than this share of what a port sent is in the flows seen, the rest is traffic without telemetry."""
 CALM_SHARE = 0.1
@@ -68,9 +68,7 @@ def find_cause(
     """
     port = _port(view, congestion.queue)
     hot = _intervals(congestion)
-    load = port_rates(view, port, hot)
-    calm = _calm_intervals(view, congestion)
-    before = port_rates(view, port, calm) if calm is not None else None
+    load, before = load_change(view, congestion)
     evidence = [_load_sentence(load, before)]
     siblings = _siblings(port, reach)
     calm_siblings = [other for other in siblings if other not in busy]
@@ -89,15 +87,17 @@ def find_cause(
     if speed and 8 * load.bytes >= LINE_RATE * speed:
         evidence.append(f"at {8 * load.bytes / speed:.0%} of its link speed")
         return Cause(OVERLOAD, evidence)
-    ratio = load.bytes / before.bytes if before is not None and before.bytes else None
-    if before is not None and (ratio is None or ratio >= ROSE):
-        return Cause(OVERLOAD, evidence)
-    if share_seen is not None and share_seen < UNSEEN:
+    ratio = _ratio(load, before)
+    if ratio is not None and ratio >= ROSE:
         return Cause(OVERLOAD, evidence)
     slow = PAUSED if last_hop else DEGRADED
-    if sibling_load and load.bytes < SLOWER * float(np.mean(sibling_load)):
-        evidence.append(f"its siblings carry {float(np.mean(sibling_load)) / load.bytes:.2g} × as much without a queue")
+    alike = sibling_load + [port_rates(view, other, hot).bytes for other in _parallel(port, reach) if other not in busy]
+    if alike and load.bytes < SLOWER * float(np.mean(alike)):
+        more = f"{float(np.mean(alike)) / load.bytes:.2g} × as much" if load.bytes else "traffic"
+        evidence.append(f"{len(alike)} calm port{'s' if len(alike) > 1 else ''} that lead to the same place carry {more} without a queue")
         return Cause(slow, evidence)
+    if share_seen is not None and share_seen < UNSEEN:
+        return Cause(OVERLOAD, evidence)
     if ratio is not None and ratio <= FELL:
         evidence.append("the queue grew although less passed" + ("; no further hop is seen after this port" if last_hop else ""))
         return Cause(slow, evidence)
@@ -108,11 +108,24 @@ def find_cause(
     return Cause(UNKNOWN, evidence)
 
 
+def load_change(view: View, congestion: Congestion) -> tuple[Rates, Rates | None]:
+    """What was seen to pass the port while it was congested, and in calm time; None without a calm time to compare with."""
+    port = _port(view, congestion.queue)
+    calm = _calm_intervals(view, congestion)
+    return port_rates(view, port, _intervals(congestion)), port_rates(view, port, calm) if calm is not None else None
+
+
+def held_up(view: View, congestion: Congestion) -> float | None:
+    """Load while congested ÷ load in calm time if it did not rise although packets waited; None if it rose or cannot be told."""
+    ratio = _ratio(*load_change(view, congestion))
+    return ratio if ratio is not None and ratio < ROSE else None
+
+
 def port_rates(view: View, port: tuple[int, int], intervals: Intervals) -> Rates:
     """What was seen to pass a (node, port) in the intervals, all its queues together."""
     queues, buckets = view.queues, view.buckets
     of_port = np.flatnonzero((queues.node_id == port[0]) & (queues.port == port[1]))
-    rows = np.flatnonzero(np.isin(buckets.queue, of_port))
+    rows = np.concatenate([np.arange(*bucket_range(buckets, queue)) for queue in of_port.tolist()])
     rows = rows[within(buckets.start_ns[rows], *intervals)]
     seconds = float((intervals[1] - intervals[0]).sum()) / 1e9
     return Rates(float(buckets.packets[rows].sum()) / seconds, float(buckets.bytes[rows].sum()) / seconds)
@@ -153,6 +166,21 @@ def _siblings(port: tuple[int, int], reach: dict[tuple[int, int], Reach]) -> lis
         if own.next_nodes == theirs.next_nodes or (same_last and not own.next_nodes & theirs.last_nodes):
             found.append(other)
     return sorted(found)
+
+
+def _parallel(port: tuple[int, int], reach: dict[tuple[int, int], Reach]) -> list[tuple[int, int]]:
+    """Ports of other nodes that lead to the same next node, and nowhere else."""
+    own = reach.get(port)
+    if own is None or len(own.next_nodes) != 1:
+        return []
+    return sorted(other for other, theirs in reach.items() if other[0] != port[0] and theirs.next_nodes == own.next_nodes)
+
+
+def _ratio(load: Rates, before: Rates | None) -> float | None:
+    """Load ÷ load before, infinite where nothing passed before; None without a calm time."""
+    if before is None:
+        return None
+    return load.bytes / before.bytes if before.bytes else float("inf")
 
 
 def _load_sentence(load: Rates, before: Rates | None) -> str:

@@ -43,10 +43,10 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
     ]
     if place.role == VICTIM:
         share = place.waiting_share
-        factors.append((0.5 + 0.5 * share, f"{share:.0%} of the waiting packets go on to a congested queue") if share < 0.9 else (1.0, ""))
+        factors.append((0.5 + 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if share < 0.9 else (1.0, ""))
     else:
         share = place.waiting_share
-        factors.append((1 - 0.5 * share, f"{share:.0%} of the waiting packets go on to a congested queue") if share >= 0.1 else (1.0, ""))
+        factors.append((1 - 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if share >= 0.1 else (1.0, ""))
         if place.last_seen >= 0.5:
             factors.append((0.95, "no further hop is seen: what comes after it cannot be the root for all that is known"))
     if place.circle:

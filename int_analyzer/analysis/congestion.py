@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.units import QueueUnits
-from int_analyzer.fold.view import View
+from int_analyzer.fold.view import BucketView, View
 from int_analyzer.profile import Thresholds
 
 Array = Any
@@ -89,10 +89,14 @@ class Congestion:
 
     def overlap(self, other: Congestion) -> float:
         """Share of this queue's congested time in which the other was congested too."""
-        shared = 0
-        for mine in self.episodes:
-            for theirs in other.episodes:
-                shared += max(0, min(mine.end_ns, theirs.end_ns) - max(mine.start_ns, theirs.start_ns))
+        shared = mine = theirs = 0
+        while mine < len(self.episodes) and theirs < len(other.episodes):
+            a, b = self.episodes[mine], other.episodes[theirs]
+            shared += max(0, min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns))
+            if a.end_ns < b.end_ns:
+                mine += 1
+            else:
+                theirs += 1
         return shared / self.duration_ns
 
 
@@ -115,6 +119,12 @@ def latency_judged(view: View) -> Array:
     nodes_with_depth = np.unique(queues.node_id[(queues.depth_count > 0) & (queues.depth_max > 0)])
     silent = ~np.isin(queues.node_id, nodes_with_depth)
     return silent & (queues.latency_count > 0) & ~contradicted(view)
+
+
+def bucket_range(buckets: BucketView, queue: int) -> tuple[int, int]:
+    """First row of a queue's buckets, and the row after its last."""
+    first, last = np.searchsorted(buckets.queue, (queue, queue + 1))
+    return int(first), int(last)
 
 
 @dataclass(frozen=True)
@@ -153,7 +163,7 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
         own = float(measure.calm[queue]) if low_depth <= units.depth_floor[queue] else 0.0
         baseline = max(own, fabric or 0.0)
         threshold = max(float(units.depth_floor[queue]), baseline * thresholds.factor)
-        first, last = _bucket_range(buckets, queue)
+        first, last = bucket_range(buckets, queue)
         hot = measure.means[first:last] > threshold
         episodes = []
         for run in _runs(hot, COLD_BUCKETS):
@@ -183,7 +193,7 @@ def _by_latency(view: View, units: QueueUnits, thresholds: Thresholds) -> list[C
         own = float(measure.calm[queue]) if neighbours is None else min(float(measure.calm[queue]), neighbours)
         baseline = max(own, fabric or 0.0)
         threshold = max(float(units.latency_floor[queue]), baseline * max(LATENCY_FACTOR, thresholds.factor))
-        first, last = _bucket_range(buckets, queue)
+        first, last = bucket_range(buckets, queue)
         hot = measure.means[first:last] > threshold
         runs = [(first + a, first + b) for a, b in _runs(hot, 0) if b - a + 1 >= LASTING_BUCKETS]
         episodes = [episode for run in runs if (episode := _latency_episode(view, run)).above >= thresholds.minimum_packets]
@@ -226,11 +236,6 @@ def within(times: Array, starts: Array, ends: Array) -> Array:
         return np.zeros(len(times), dtype=np.bool_)
     interval = np.searchsorted(starts, times, side="right") - 1
     return (interval >= 0) & (times < ends[interval])
-
-
-def _bucket_range(buckets: Any, queue: int) -> tuple[int, int]:
-    first, last = np.searchsorted(buckets.queue, (queue, queue + 1))
-    return int(first), int(last)
 
 
 def _runs(hot: Array, cold_allowed: int) -> list[tuple[int, int]]:

@@ -152,7 +152,13 @@ def _measured(view: View, units: QueueUnits, congestion: Congestion) -> list[str
 def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
     sentences = []
     for other, share in sorted(place.waits_for.items(), key=lambda item: -item[1])[:3]:
-        sentences.append(f"{share:.0%} of its packets go on to {port_label(view, profile, other)}, congested at the same time")
+        sentences.append(
+            f"{share:.0%} of its waiting is of packets that go on to {port_label(view, profile, other)}, congested at the same time"
+        )
+    if place.held is not None:
+        sentences.append(
+            f"what passes here did not rise although packets waited (× {place.held:.2g} of calm time): it is held up as a whole"
+        )
     if place.role == VICTIM and place.root not in place.waits_for:
         sentences.append(f"that one waits in turn: the walk ends at {port_label(view, profile, place.root)}")
     if place.circle:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from int_analyzer.analysis.cause import held_up
 from int_analyzer.analysis.congestion import Congestion
 from int_analyzer.analysis.paths import waiting_by_path
 from int_analyzer.fold.view import View
 
 VICTIM_SHARE = 0.5
 """A queue is a victim when so much of what waits in it goes on to a congested queue."""
+HELD_SHARE = 0.2
+"""With pauses a queue is held up as a whole: less of the waiting is enough when what passes did not rise although packets waited."""
 OVERLAP = 0.5
 """Two queues are congested together when one is for so much of the other's congested time."""
 
@@ -22,13 +25,15 @@ class Place:
     """A congested queue's place in the wait-for graph.
 
     `waits_for`: share of its waiting by next congested queue downstream; `root`: the queue where the walk from here ends (itself
-    for a root); `last_seen`: share of its waiting for which no further hop is seen; `circle`: the walk came back to where it was.
+    for a root); `last_seen`: share of its waiting for which no further hop is seen; `held`: load ÷ load in calm time, where that made it
+    a victim; `circle`: the walk came back to where it was.
     """
 
     role: str
     root: int
     waits_for: dict[int, float]
     last_seen: float
+    held: float | None
     circle: bool
 
     @property
@@ -42,12 +47,21 @@ def place_all(view: View, congestions: list[Congestion], crossed: dict[int, list
     by_queue = {congestion.queue: congestion for congestion in congestions}
     waits: dict[int, dict[int, float]] = {}
     last_seen: dict[int, float] = {}
+    held: dict[int, float | None] = {}
     for congestion in congestions:
-        waits[congestion.queue], last_seen[congestion.queue] = _waits_for(view, congestion, by_queue, crossed)
+        queue = congestion.queue
+        waits[queue], last_seen[queue] = _waits_for(view, congestion, by_queue, crossed)
+        share = sum(waits[queue].values())
+        held[queue] = held_up(view, congestion) if HELD_SHARE <= share < VICTIM_SHARE else None
+    following = {
+        queue: max(waits_for.items(), key=lambda item: item[1])[0]
+        for queue, waits_for in waits.items()
+        if sum(waits_for.values()) >= VICTIM_SHARE or held[queue] is not None
+    }
     places = {}
     for queue, waits_for in waits.items():
-        root, circle = _walk(queue, waits, by_queue)
-        places[queue] = Place(ROOT if root == queue else VICTIM, root, waits_for, last_seen[queue], circle)
+        root, circle = _walk(queue, following, by_queue)
+        places[queue] = Place(ROOT if root == queue else VICTIM, root, waits_for, last_seen[queue], held[queue], circle)
     return places
 
 
@@ -80,16 +94,16 @@ def _waits_for(
     return {other: waited / total for other, waited in waiting_for.items()}, ending / total
 
 
-def _walk(queue: int, waits: dict[int, dict[int, float]], by_queue: dict[int, Congestion]) -> tuple[int, bool]:
-    """Follows the heaviest edge while at least half of the waiting is for something; returns (root, whether in a circle).
+def _walk(queue: int, following: dict[int, int], by_queue: dict[int, Congestion]) -> tuple[int, bool]:
+    """Goes from queue to queue that it waits for; returns (the last, whether in a circle).
 
     In a circle nobody is last; the queue that was congested first is taken for the root.
     """
     visited = [queue]
-    while sum(waits[visited[-1]].values()) >= VICTIM_SHARE:
-        following = max(waits[visited[-1]].items(), key=lambda item: item[1])[0]
-        if following in visited:
-            circle = visited[visited.index(following) :]
+    while visited[-1] in following:
+        after = following[visited[-1]]
+        if after in visited:
+            circle = visited[visited.index(after) :]
             return min(circle, key=lambda member: (by_queue[member].start_ns, member)), True
-        visited.append(following)
+        visited.append(after)
     return visited[-1], False

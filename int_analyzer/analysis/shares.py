@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.congestion import DEPTH, Congestion
+from int_analyzer.analysis.congestion import DEPTH, Congestion, bucket_range
 from int_analyzer.analysis.paths import waiting_of_pairs
 from int_analyzer.analysis.summary import FlowShare
 from int_analyzer.analysis.units import QueueUnits
@@ -80,7 +80,7 @@ def _share_of_rise(view: View, units: QueueUnits, congestion: Congestion) -> tup
     """What was seen to come while the queue filled ÷ what must have come: at least the rise of its depth."""
     buckets = view.buckets
     episode = congestion.peak
-    first, last = (int(row) for row in np.searchsorted(buckets.queue, (congestion.queue, congestion.queue + 1)))
+    first, last = bucket_range(buckets, congestion.queue)
     starts, depths = buckets.start_ns[first:last], buckets.depth_max[first:last]
     start = int(np.searchsorted(starts, episode.start_ns))
     full = start + int(np.argmax(depths[start:] >= 0.9 * episode.peak))

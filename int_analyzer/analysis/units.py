@@ -24,7 +24,7 @@ DEPTH_FLOOR_CELLS = 100.0
 LATENCY_FLOOR_NS = 5000.0
 LATENCY_FLOOR_RAW = 10.0
 
-SHORTEST_FRAME = 40
+SHORTEST_FRAME = 60
 """No queue that holds a packet holds fewer bytes than this: smaller values count packets or cells."""
 COUNTED_LIMIT = 1000
 """Packet counts stay below this in the switches that report them; larger ones are cells."""
@@ -130,17 +130,15 @@ def _chosen(thresholds: Thresholds, floor: float) -> float:
 
 
 def _extent(view: View, nodes: list[int]) -> tuple[int, int]:
-    """Largest depth at these nodes, and the smallest of the buckets' non-zero largest depths: (0, 0) if there is none.
-
-    The smallest proves that such a value occurs: the largest depth of a bucket is one packet's value. One bucket in a hundred
-    may be smaller, so that a single damaged value does not decide.
-    """
-    of_nodes = np.isin(view.queues.node_id, nodes) & (view.queues.depth_count > 0)
-    peaks = view.buckets.depth_max[of_nodes[view.buckets.queue]] if len(view.buckets.queue) else np.empty(0)
-    peaks = peaks[peaks > 0]
-    if len(peaks) == 0:
+    """Largest and smallest depth above 0 at these nodes, the smallest but for a hundredth, so that a damaged value does not decide."""
+    rows = np.flatnonzero(np.isin(view.queues.node_id, nodes) & (view.queues.depth_max > 0))
+    if len(rows) == 0:
         return 0, 0
-    return int(peaks.max()), int(np.quantile(peaks, 0.01, method="lower"))
+    # A queue that is nearly always empty has its values above 0 beyond all of these shares: its buckets show them.
+    sampled = view.queues.depth_histograms.quantiles(np.linspace(0.02, 0.98, 25).tolist(), rows=rows).ravel()
+    peaks = view.buckets.depth_max[np.isin(view.buckets.queue, rows)]
+    smallest = min(float(np.quantile(values[values > 0], 0.01, method="lower")) for values in (sampled, peaks) if (values > 0).any())
+    return int(view.queues.depth_max[rows].max()), int(smallest)
 
 
 def _only_ioam(view: View) -> bool:

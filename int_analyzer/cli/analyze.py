@@ -38,8 +38,10 @@ def analyze(
     and how well, and whether to trust it.
     """
     from int_analyzer import result as results
-    from int_analyzer.cli.progress import progress_bar
+    from int_analyzer.cli.progress import announce_compilation, progress_bar
 
+    if not quiet:
+        announce_compilation(captures)
     with progress_bar(wanted=not quiet) as progress:
         result = results.analyze(captures, profile_from(profile), output=output, progress=progress)
     if json:

@@ -36,6 +36,16 @@ def progress_bar(wanted: bool = True) -> Iterator[Progress | None]:
             bar[0].stop()
 
 
+def announce_compilation(captures: list[str]) -> None:
+    """Say that kernels will be compiled, where somebody would wait for it and wonder."""
+    from int_analyzer._jit import DISABLED, cache_folder
+    from int_analyzer.capture import expand
+    from int_analyzer.reading import is_large
+
+    if sys.stderr.isatty() and not DISABLED and is_large(expand(captures)) and not any(cache_folder().rglob("*.nbi")):
+        print("compiling the kernels, once for this version (int-analyzer warmup does it beforehand) …", file=sys.stderr)
+
+
 def _start(total: int | None) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn

@@ -183,29 +183,37 @@ def _joined(mine: Any, theirs: Any) -> Any:
         ahead = (int(later) - int(earlier)) % span
         return ahead - span if ahead >= span >> 1 else ahead
 
-    # Pieces of one time have near beginnings; of two pieces in a row, the second begins near the first's end.
-    if theirs[FIRST_NS] < mine[LAST_NS]:
-        begin = distance(theirs[LOW], mine[LOW])
-    else:
-        begin = int(mine[EXTENT]) + distance(theirs[LOW], mine[HIGH])
     for word in (RECEIVED, DUPLICATED, REORDERED, LOST):
         row[word] += theirs[word]
     row[LAST_NS] = max(mine[LAST_NS], theirs[LAST_NS])
     row[EXPECTED] = theirs[EXPECTED]
-    end = begin + int(theirs[EXTENT])
-    if begin - int(mine[EXTENT]) > span >> 4 or -begin > span >> 4:
+    # Pieces of one time have near beginnings; of two pieces in a row, the second begins near the first's end.
+    if theirs[FIRST_NS] < mine[LAST_NS]:
+        begin = distance(theirs[LOW], mine[LOW])
+        apart = abs(begin) > span >> 4
+    else:
+        ahead = distance(theirs[LOW], mine[HIGH])
+        begin = int(mine[EXTENT]) + ahead
+        apart = not -WINDOW < ahead <= span >> 4
+    if apart and theirs[UNIQUE] == 1:
+        row[EXPECTED] = (int(theirs[HIGH]) + 1) % span + 1
+        return row
+    if apart:
         row[LOST] += mine[EXTENT] + 1 - mine[UNIQUE]
         row[[UNIQUE, LOW, HIGH, EXTENT, SEEN]] = theirs[[UNIQUE, LOW, HIGH, EXTENT, SEEN]]
         return row
     if begin < 0:
         row[LOW] = theirs[LOW]
+    end = begin + int(theirs[EXTENT])
     last, other, shift = (theirs, mine, end - int(mine[EXTENT])) if end > mine[EXTENT] else (mine, theirs, int(mine[EXTENT]) - end)
+    # Both with the highest number itself as bit 0.
+    seen, too = int(last[SEEN]) << 1 | 1, (int(other[SEEN]) << 1 | 1) << min(shift, WINDOW)
+    twice = (seen & too).bit_count()
+    row[DUPLICATED] += twice
     row[HIGH] = last[HIGH]
-    row[SEEN] = last[SEEN]
-    if shift < WINDOW:
-        row[SEEN] |= (((int(other[SEEN]) << 1 | 1) << shift) >> 1) & SEEN_MASK
+    row[SEEN] = ((seen | too) >> 1) & SEEN_MASK
     row[EXTENT] = max(int(mine[EXTENT]), end) - min(0, begin)
-    row[UNIQUE] = min(int(mine[UNIQUE]) + int(theirs[UNIQUE]), int(row[EXTENT]) + 1)
+    row[UNIQUE] = min(int(mine[UNIQUE]) + int(theirs[UNIQUE]) - twice, int(row[EXTENT]) + 1)
     return row
 
 

@@ -91,7 +91,7 @@ def looks_like(buffer: Buffer, at: int, limit: int, declared: int, asks: int) ->
     word = u32(buffer, at + 4)
     instructions = u16(buffer, at + 8)
     version, hop_words = word >> 28, (word >> 8) & 0x1F
-    if instructions == 0:
+    if instructions == 0 and (asks == RESERVED or hop_words != 0):
         return False
     if first == TYPE_HOP_BY_HOP:
         length = u8(buffer, at + 2)
@@ -110,7 +110,7 @@ def looks_like(buffer: Buffer, at: int, limit: int, declared: int, asks: int) ->
         size = 4 * length - 12
         behind = at + 4 + 4 * length
         if first >> 4 == TYPE_MX:
-            if word & 0x07FFFFFF != 0 or instructions & 1 != 0:
+            if word & 0x07FFFFFF != 0 or instructions & 1 != 0 or instructions == 0:
                 return False
             return asks == HEAD or (length >= 3 and behind <= declared and limit - at >= 16)
         if first >> 4 != TYPE_HOP_BY_HOP or (asks == RESERVED and word & 0x01FFE000 != 0):
@@ -119,9 +119,11 @@ def looks_like(buffer: Buffer, at: int, limit: int, declared: int, asks: int) ->
             return False
         if asks != HEAD and limit - at < 16:
             return False
+    if instructions == 0 and size != 0:
+        return False
     if asks == HEAD:
         return True
-    return length >= 3 and behind <= declared and size % (4 * hop_words) == 0
+    return length >= 3 and behind <= declared and (size == 0 or size % (4 * hop_words) == 0)
 
 
 @kernel
@@ -190,6 +192,7 @@ def int_md(
     status, status_at, odd, added = _stack(buffer, at, begin, payload, layout, limit, settings, columns, row, hop)
     if status != OK and status != STACK_TRUNCATED:
         if layout == 1 and version == 0 and is_version_05(buffer, at, limit):
+            _forget(columns, row)
             return OK, at, 0, -1, payload, 0, u16(buffer, payload - 3), FORMAT_INT_05
         if added < 0:
             return status, status_at, 0, -1, 0, 0, port, found
@@ -204,6 +207,16 @@ def int_md(
         size += 8
     put(columns, "packets.telemetry_bytes", row, size)
     return status, status_at, warnings | odd, added, payload, npt, original, found
+
+
+@inlined
+def _forget(columns: Any, row: int) -> None:
+    """Take back what a first reading of the header wrote."""
+    put(columns, "packets.telemetry_flags", row, 0)
+    put(columns, "packets.instructions", row, 0)
+    put(columns, "packets.namespace", row, 0)
+    put(columns, "packets.remaining_hops", row, 0)
+    put(columns, "packets.dialect", row, 0)
 
 
 @inlined
@@ -270,6 +283,8 @@ def _stack(
             put(columns, "hops.packet", hop + i, row)
             put(columns, "hops.hop", hop + i, count - whole + i)
             put(columns, "hops.present", hop + i, HOP_OPAQUE | cut)
+        if whole == 0:
+            put(columns, "hops.hop", hop, count)
         return HOP_LENGTH_MISMATCH, at, warnings, whole
     if dialect > _SPECIFICATION_1:
         warnings |= DIALECT_USED
@@ -279,6 +294,8 @@ def _stack(
         buffer, begin, count, whole, hop_bytes, instructions, TIME_WORDS[dialect], LEVEL2_WORDS[dialect], layout, spare_words, columns, hop, row
     )
     if whole < count:
+        if whole == 0:
+            put(columns, "hops.hop", hop, count)
         return STACK_TRUNCATED, begin + whole * hop_bytes, warnings, whole
     return OK, at, warnings, count
 

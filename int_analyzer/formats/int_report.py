@@ -202,7 +202,7 @@ def report_05(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, 
             put(columns, "reports.egress_time_raw", out, u32(buffer, at + 24))
             present |= HAS_REPORT_EGRESS_TIME
     put(columns, "reports.present", out, present)
-    return OK, _ETHERNET, at + size, kind == 2
+    return OK, _ETHERNET, at + size, kind != 0
 
 
 @kernel

@@ -112,7 +112,7 @@ def ioam(
             warnings |= SPACE_REST
         count = (end - begin) // node_bytes
         whole = count
-        if begin + count * node_bytes > limit:
+        if count > 0 and begin + count * node_bytes > limit:
             whole = max(0, (limit - begin) // node_bytes)
             status, status_at = STACK_TRUNCATED, begin + whole * node_bytes
     if flags & FLAG_OVERFLOW != 0:
@@ -125,6 +125,8 @@ def ioam(
     put(columns, "packets.namespace", row, u16(buffer, option + 4))
     put(columns, "packets.remaining_hops", row, remaining)
     put(columns, "packets.telemetry_bytes", row, end - option)
+    if whole == 0:
+        put(columns, "hops.hop", hop, count)
     at = begin
     for wire in range(whole):
         _node(buffer, at, trace_type, columns, hop + whole - 1 - wire, row, count - 1 - wire, status != OK)
@@ -175,9 +177,11 @@ def _node(buffer: Buffer, at: int, trace_type: int, columns: Any, out: int, pack
             put(columns, "hops.hop_latency_raw", out, delay)
             present |= HAS_LATENCY
     if trace_type & 0x040000 != 0:
-        put(columns, "hops.namespace_data", out, u32(buffer, at))
+        data = u32(buffer, at)
         at += 4
-        present |= HAS_DATA
+        if data != NOT_POPULATED:
+            put(columns, "hops.namespace_data", out, data)
+            present |= HAS_DATA
     if trace_type & 0x020000 != 0:
         depth = u32(buffer, at)
         at += 4
@@ -205,9 +209,11 @@ def _node(buffer: Buffer, at: int, trace_type: int, columns: Any, out: int, pack
             put(columns, "hops.egress_port", out, egress)
             present |= HAS_EGRESS_PORT
     if trace_type & 0x002000 != 0:
-        put(columns, "hops.namespace_data", out, u64(buffer, at))
+        data = u64(buffer, at)
         at += 8
-        present |= HAS_DATA
+        if data != -1:
+            put(columns, "hops.namespace_data", out, data)
+            present |= HAS_DATA
     if trace_type & 0x001000 != 0:
         occupancy = u32(buffer, at)
         if occupancy != NOT_POPULATED:

@@ -191,7 +191,7 @@ def _node(box: _Box) -> list[str]:
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="6" fill="#f8fafc" '
         f'stroke="{RED if congested else GREY}" stroke-width="{2.5 if congested else 1.2}"/>',
         f'<text class="name" x="{box.x + box.width / 2:.1f}" y="{box.y + 19:.1f}" text-anchor="middle">'
-        f'{escape(figure.node(box.name))}</text>',
+        f"{escape(figure.node(box.name))}</text>",
     ]
     for row, port in enumerate(box.ingress):
         y = box.port_y(row)

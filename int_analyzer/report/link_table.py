@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from int_analyzer.analysis.summary import Link, Quantiles, Summary
 from int_analyzer.report import figure
-from int_analyzer.report.grid import Grid
+from int_analyzer.report.grid import GAP, Grid
 
 MARKS = {"root": "!", "victim": "v", "host": "h"}
 MEANINGS = {"root": "congested", "victim": "held up by another", "host": "host trouble"}
@@ -26,16 +26,18 @@ def link_lines(summary: Summary, width: int, top: int) -> Iterator[tuple[str, st
     for link, role in zip(ranked, shown_roles, strict=True):
         names.add(MARKS.get(role, " "), figure.short_place(link.source), "→", target(link))
     numbers = Grid(right=range(_NUMBERS))
+    titles = f"hop latency{_named(units[0])}", f"queue depth{_named(units[1])}"
     numbers.add("packets", "p50", "p99", "p99.9", "p50", "p99", "p99.9")
     for link in ranked:
         numbers.add(figure.number(link.packets), *_cells(link.latency, units[0]), *_cells(link.depth, units[1]))
+    # the columns of latency together are made as wide as their title
+    numbers.rows[0][1] = "p50".rjust(len(titles[0]) - sum(numbers.widths()[2:4]) - 2 * GAP)
     stacked = 1 + names.width() + 2 + numbers.width() > width
     indent = 5 if stacked else 1 + names.width() + 2
     widths = numbers.widths()
-    before_latency, latency = widths[0] + 2, sum(widths[1:4]) + 6
-    titles = f"hop latency{_named(units[0])}".ljust(latency) + f"queue depth{_named(units[1])}"
+    before_latency, latency = widths[0] + GAP, sum(widths[1:4]) + 3 * GAP
     heads, *rows = numbers.lines()
-    yield " " * (indent + before_latency) + titles, "dim"
+    yield " " * (indent + before_latency) + titles[0].ljust(latency) + titles[1], "dim"
     yield " " * indent + heads, "dim"
     for name, row, role in zip(names.lines(), rows, shown_roles, strict=True):
         if stacked:

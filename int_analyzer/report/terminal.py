@@ -104,7 +104,7 @@ def _print_headlines(console: Console, summary: Summary, everything: bool = Fals
 
 def _print_rest(console: Console, left: int, noun: str) -> None:
     if left > 0:
-        console.print(Text(f"  and {figure.things(left, noun)} more (--top)", style="dim"))
+        console.print(Text(f"  and {left} more {noun}{'' if left == 1 else 's'} (--top)", style="dim"))
 
 
 def _print_labelled(console: Console, indent: int, label: str, text: str, hang: int = 0) -> None:
@@ -162,26 +162,34 @@ def _print_flows(console: Console, label: str, flows: list[FlowShare], top: int)
     for position, line in enumerate(grid.lines()):
         _print_labelled(console, 5, "" if position else label, line, hang=4)
     if len(flows) > top:
-        _print_labelled(console, 5, "", f"and {figure.things(len(flows) - top, 'flow')} more")
+        _print_labelled(console, 5, "", f"and {len(flows) - top} more")
 
 
 def _print_paths(console: Console, paths: list[PathSummary], top: int) -> None:
-    shares = any(path.share_of_latency for path in paths[:top])
-    if shares:
+    # paths that differ in ingress ports only look the same here: they are one line
+    lines: dict[str, tuple[int, int]] = {}
+    for path in paths:
+        packets, holes = lines.get(_path_line(path), (0, 0))
+        lines[_path_line(path)] = (packets + path.packets, holes + path.holes)
+    ranked = sorted(lines.items(), key=lambda item: -item[1][0])
+    if any(path.share_of_latency for path in paths):
         console.print(Text("  in brackets: share of the path's hop latency", style="dim"))
     counts = Grid(right=(0,))
-    for path in paths[:top]:
-        counts.add(figure.things(path.packets, "packet"))
-    for path, packets in zip(paths[:top], counts.lines(), strict=True):
-        hops = []
-        for position, hop in enumerate(path.hops):
-            part = f" ({figure.share(path.share_of_latency[position])})" if path.share_of_latency else ""
-            hops.append(figure.short_place(hop) + part)
-        holes = f"  {figure.things(path.holes, 'packet')} with a hole" if path.holes else ""
-        line = Text(f"  {packets}  " + " → ".join(hops) + holes)
+    for _, (packets, _) in ranked[:top]:
+        counts.add(figure.things(packets, "packet"))
+    for (hops, (_, holes)), packets_text in zip(ranked[:top], counts.lines(), strict=True):
+        line = Text(f"  {packets_text}  {hops}" + (f"  {figure.things(holes, 'packet')} with a hole" if holes else ""))
         for number, piece in enumerate(line.wrap(console, console.width - 4)):
             console.print(("    " if number else "") + piece.plain.rstrip())
-    _print_rest(console, len(paths) - top, "path")
+    _print_rest(console, len(ranked) - top, "path")
+
+
+def _path_line(path: PathSummary) -> str:
+    hops = []
+    for position, hop in enumerate(path.hops):
+        part = f" ({figure.share(path.share_of_latency[position])})" if path.share_of_latency else ""
+        hops.append(figure.short_place(hop) + part)
+    return " → ".join(hops)
 
 
 def _print_trust(console: Console, summary: Summary) -> None:

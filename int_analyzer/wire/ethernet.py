@@ -45,7 +45,7 @@ def of_ethertype(ethertype: int) -> int:
 def tags(buffer: Buffer, at: int, limit: int, ethertype: int) -> tuple[int, int, int, int]:
     """Skip VLAN, QinQ and CSIG tags behind an EtherType: (next layer, where, status, VLAN id or ABSENT16)."""
     vlan = ABSENT16
-    for _ in range(_MAXIMUM_TAGS + 1):
+    for count in range(_MAXIMUM_TAGS + 1):
         vlan_tag = (
             ethertype == ETHERTYPE_VLAN
             or ethertype == ETHERTYPE_QINQ
@@ -55,6 +55,8 @@ def tags(buffer: Buffer, at: int, limit: int, ethertype: int) -> tuple[int, int,
         if not vlan_tag and ethertype != ETHERTYPE_CSIG:
             following = of_ethertype(ethertype)
             return following, at, (OK if following != _END else NOT_IP), vlan
+        if count == _MAXIMUM_TAGS:
+            break
         if limit - at < 4:
             return _END, at, LINK_TRUNCATED, vlan
         if vlan_tag:

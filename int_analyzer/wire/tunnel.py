@@ -93,7 +93,7 @@ def vxlan_gpe(buffer: Buffer, at: int, limit: int, declared: int) -> tuple[int, 
         else:
             behind, found = begin + 4 + 4 * u8(buffer, begin + 1), FORMAT_INT_MD_2
         if behind > declared:
-            return _END, begin, SHIM_BEYOND, warnings, 0
+            return _END, begin, SHIM_BEYOND, warnings, found
         following = u8(buffer, begin + 3)
         begin = behind
     if following == GPE_ETHERNET:
