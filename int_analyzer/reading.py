@@ -113,7 +113,8 @@ class Reading:
         self.total = _total(self.files)
         self.compiled = is_large(self.files) if compiled is None else compiled
         self._progress = progress
-        self._packets = packets
+        # the kernel's columns have room for no more
+        self._packets = min(packets, PACKETS_PER_BATCH)
 
     def __iter__(self) -> Iterator[Batch]:
         self.bytes = 0
@@ -142,13 +143,13 @@ class Reading:
         ]
 
 
-def read(captures: Captures, profile: Profile | None = None, *, packets: int = 65536, progress: Progress | None = None) -> Iterator[Batch]:
-    """Read captures piece by piece, for those larger than memory: batches of up to `packets` packets.
+def read(captures: Captures, profile: Profile | None = None, *, progress: Progress | None = None) -> Iterator[Batch]:
+    """Read captures piece by piece, for those larger than memory: batches of up to 8192 packets.
 
     A batch's `packets`, `hops`, `roce`, `reports` and `mirrors` are pandas frames (docs/columns.md); they are made when asked for.
     Raises SourceError and CaptureError.
     """
-    return iter(Reading(captures, profile, progress=progress, packets=packets))
+    return iter(Reading(captures, profile, progress=progress))
 
 
 def _total(files: list[str]) -> int | None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
-from traitlets.config import Config
 
 FOLDER = Path(__file__).parent
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -24,9 +23,7 @@ def execute(path: Path) -> Any:
         if cell.cell_type == "code":
             cell.outputs = []
             cell.execution_count = None
-    # local sockets, not TCP ports that anybody on the machine could listen to
-    local = Config({"KernelManager": {"transport": "ipc"}})
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}, config=local).execute()
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}).execute()
     for cell in notebook.cells:
         # when a cell ran is noise in a repository
         cell.metadata.pop("execution", None)

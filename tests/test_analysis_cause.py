@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from view_factory import MS, START, Hop, Traffic
+from view_factory import MS, Hop, Traffic
 
 from int_analyzer.analysis.paths import build_graph
 from int_analyzer.analysis.summarise import summarise
@@ -222,4 +222,38 @@ def test_latency_unit_is_hinted_at_when_depth_and_rate_agree() -> None:
     # 60 packets deep at 0.2 packets a µs: a wait of 300 µs, reported in µs.
     traffic.stream(0, 10, 200, lambda at: (Hop(1, 5, 60 if at > 2 else 1, 300 if at > 2 else 5),))
     assert any("about 1 µs" in note for note in quality(summarise(traffic.view())).assumptions)
-    assert START > 0
+
+
+def test_a_link_that_carries_less_than_the_parallel_ones_without_a_queue_is_slow() -> None:
+    traffic = Traffic()
+    for spine, per_ms in ((11, 1), (12, 4), (13, 4)):
+        slow = 60_000 if spine == 11 else 0
+        traffic.stream(0, 100, per_ms, lambda _, s=spine, d=slow: (Hop(1, 90 + s, 0, None), Hop(s, 2, d, None), Hop(2, 9, 0, None)))
+    finding = only(summarise(traffic.view(), BYTES_NS))
+    assert (finding.node_id, finding.port_id, finding.cause) == (11, 2, "degraded-link")
+    assert any("2 calm ports that lead to the same place carry 4 × as much" in sentence for sentence in finding.evidence)
+
+
+def test_mirrors_before_and_behind_a_port_together_know_what_comes_after_it() -> None:
+    traffic = Traffic()
+    for port, per_ms in ((1, 8), (2, 1)):
+        hops = (Hop(1, port, 0, None), Hop(10 + port, 2, 0, None), Hop(2, 9, 0, None))
+        for seen in (1, 2, 3):
+            traffic.stream(0, 40, per_ms, lambda _, hops=hops, seen=seen: hops[:seen])
+        hot_hops = (Hop(1, port, 60_000 if port == 1 else 0, None), *hops[1:])
+        for seen in (1, 2, 3):
+            traffic.stream(40, 80, per_ms, lambda _, hops=hot_hops, seen=seen: hops[:seen])
+    finding = only(summarise(traffic.view(), BYTES_NS))
+    assert (finding.node_id, finding.port_id, finding.cause) == (1, 1, "imbalance")
+    assert "everything downstream on the same paths is calm" in finding.evidence
+
+
+def test_a_flow_known_with_and_without_its_queue_pair_is_one_culprit() -> None:
+    traffic = Traffic()
+    traffic.stream(0, 100, 4, lambda at: (Hop(2, 9, hot(at), None),), flow=("a", "b", 1))
+    traffic.stream(0, 100, 4, lambda at: (Hop(2, 9, hot(at), None),), flow=("a", "b", 2))
+    view = traffic.view()
+    view.flows.src_port[1] = 1
+    view.flows.dest_qp[1] = -1
+    culprits = only(summarise(view, BYTES_NS)).culprits
+    assert [(share.flow, share.share) for share in culprits] == [("a:1 > b:4791 qp 0x11", 1.0)]

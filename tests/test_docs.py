@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from int_analyzer.cli import main
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -50,6 +52,17 @@ def test_the_readme_names_every_verb() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     verbs = [path.split()[1] for path, _ in GENERATOR.help_texts() if len(path.split()) == 2]
     assert [verb for verb in verbs if f"int-analyzer {verb}" not in readme] == []
+
+
+def test_the_readme_shows_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"```text\n\$ int-analyzer analyze (\S+)\n(.*?)```", readme, re.S)
+    assert found is not None
+    assert main(["analyze", str(ROOT / found[1])]) == 0
+    shown, said = found[2].splitlines(), capsys.readouterr().out.splitlines()
+    assert shown[0] == said[0]
+    links = [line for line in said if "→" in line and line.startswith((" !", "   "))]
+    assert links and [line for line in links if line not in shown] == []
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -146,7 +146,9 @@ def test_quality_counts_every_packet_by_what_was_read() -> None:
     assert view.formats["roce"] == sum(packet.formats in (2, 10) for packet in packets)
     assert view.status_by_format["", "not-ip"] == sum(packet.formats == 0 and packet.status == 1 for packet in packets)
     assert view.dialects["int-2.x"] == sum(packet.formats == 10 and packet.dialect == 1 for packet in packets)
-    assert view.opcodes == {code: sum(packet.roce is not None and packet.roce[0] == code for packet in packets) for code in (7, 10, 17, 0x81)}
+    assert view.opcodes == {
+        code: sum(packet.roce is not None and packet.roce[0] == code for packet in packets) for code in (7, 10, 17, 0x81)
+    }
 
 
 def test_time_going_backwards_is_counted_and_spoils_nothing() -> None:
@@ -221,7 +223,9 @@ packets_at = st.builds(
     ip=st.sampled_from([0, 4, 6]),
     warnings=st.sampled_from([0, 1 << 19]),
 )
-unordered = st.lists(packets_at, max_size=12).map(lambda packets: [dataclasses.replace(packet, time=START + packet.time) for packet in packets])
+unordered = st.lists(packets_at, max_size=12).map(
+    lambda packets: [dataclasses.replace(packet, time=START + packet.time) for packet in packets]
+)
 ordered = unordered.map(lambda packets: sorted(packets, key=lambda packet: packet.time))
 
 
@@ -379,7 +383,9 @@ def test_queues_and_paths_beyond_the_maximum_are_counted_and_ignored() -> None:
 def test_merging_keeps_to_the_maxima() -> None:
     small = Capacity(flows=20, pairs=20, bucket_rows=64)
     parts = [
-        folded([Packet(START + number * MS, (Hop(latency=1 + 900 * (number % 2)),), flow=begin + number) for number in range(30)], False, small)
+        folded(
+            [Packet(START + number * MS, (Hop(latency=1 + 900 * (number % 2)),), flow=begin + number) for number in range(30)], False, small
+        )
         for begin in (1, 101)
     ]
     state = merged(*parts)
@@ -390,7 +396,9 @@ def test_merging_keeps_to_the_maxima() -> None:
 
 
 def test_tables_grow_in_the_middle_of_a_batch() -> None:
-    packets = [Packet(START + number, (Hop(number, latency=1 << number % 32), Hop(number, 2)), flow=1 + number % 250) for number in range(700)]
+    packets = [
+        Packet(START + number, (Hop(number, latency=1 << number % 32), Hop(number, 2)), flow=1 + number % 250) for number in range(700)
+    ]
     assert known(folded(packets, compiled=True).view()) == expected(packets)
 
 

@@ -103,13 +103,20 @@ def test_a_restart_between_pieces_is_no_loss() -> None:
 
 
 def test_streams_are_told_apart_by_version_node_and_subsystem() -> None:
-    reports = [Report(5, node, hw, version) for node in (1, 2) for hw in (0, 1) for version in (schema.FORMAT_REPORT_1, schema.FORMAT_REPORT_2)]
+    reports = [
+        Report(5, node, hw, version) for node in (1, 2) for hw in (0, 1) for version in (schema.FORMAT_REPORT_1, schema.FORMAT_REPORT_2)
+    ]
     state = State()
     state.fold(fill([Packet(START)], reports), compiled=False)
     view = state.view()
     assert len(view.sequences.kind) == 8
     assert view.counts["reports"] == 8
-    assert sorted(set(zip(view.sequences.node_id.tolist(), view.sequences.stream.tolist(), strict=True))) == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert sorted(set(zip(view.sequences.node_id.tolist(), view.sequences.stream.tolist(), strict=True))) == [
+        (1, 0),
+        (1, 1),
+        (2, 0),
+        (2, 1),
+    ]
 
 
 def test_reports_of_one_datagram_share_a_number() -> None:
@@ -133,7 +140,9 @@ def test_mirrors_count_by_source_and_session(compiled: bool) -> None:
 
 def test_drops_are_counted_by_node_and_reason() -> None:
     state, other = State(), State()
-    state.fold(fill([Packet(START)], [Report(1, 1, reason=80), Report(2, 1, reason=80), Report(3, 2, reason=7), Report(4, 2)]), compiled=False)
+    state.fold(
+        fill([Packet(START)], [Report(1, 1, reason=80), Report(2, 1, reason=80), Report(3, 2, reason=7), Report(4, 2)]), compiled=False
+    )
     other.fold(fill([Packet(START)], [Report(5, 1, reason=80), Report(6, 3, reason=0)]), compiled=False)
     state.merge(other)
     assert state.view().drops == {(1, 80): 3, (2, 7): 1, (3, 0): 1}

@@ -161,9 +161,8 @@ def _siblings(port: tuple[int, int], reach: dict[tuple[int, int], Reach]) -> lis
     for other, theirs in reach.items():
         if other == port or other[0] != port[0] or theirs.last_hop:
             continue
-        same_last = own.last_nodes <= theirs.last_nodes or theirs.last_nodes <= own.last_nodes
-        # Through a next node that is the other's destination the packets are not on an alternative way.
-        if own.next_nodes == theirs.next_nodes or (same_last and not own.next_nodes & theirs.last_nodes):
+        alternative = own.beyond and theirs.beyond and (own.beyond <= theirs.beyond or theirs.beyond <= own.beyond)
+        if own.next_nodes == theirs.next_nodes or alternative:
             found.append(other)
     return sorted(found)
 

@@ -10,7 +10,7 @@ from int_analyzer.analysis.units import QueueUnits
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT
 
-BEST = 0.97
+BEST = 0.94
 """Nothing seen through a mirror is certain."""
 
 
@@ -47,8 +47,8 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
     else:
         share = place.waiting_share
         factors.append((1 - 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if share >= 0.1 else (1.0, ""))
-        if place.last_seen >= 0.5:
-            factors.append((0.95, "no further hop is seen: what comes after it cannot be the root for all that is known"))
+        if place.nothing_after:
+            factors.append((0.95, "no further hop is seen: what comes after it cannot be ruled out"))
     if place.circle:
         factors.append((0.5, "congested queues wait for each other in a circle"))
     value = BEST

@@ -165,6 +165,6 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
         sentences.append("the queues wait for each other in a circle (a pause deadlock?); the first to fill is taken for the root")
     if not place.waits_for:
         sentences.append(
-            "no further hop is seen downstream of it" if place.last_seen >= 0.5 else "everything downstream on the same paths is calm"
+            "no further hop is seen downstream of it" if place.nothing_after else "everything downstream on the same paths is calm"
         )
     return sentences

@@ -18,6 +18,8 @@ from int_analyzer.profile import ABSENT, Profile
 if TYPE_CHECKING:
     import networkx
 
+ONWARD_SHARE = 0.1
+"""When at least this share of what passes a port is seen at a further node, what comes after the port is known."""
 EDGE_ROLE, CORE_ROLE, OUTSIDE_ROLE = "leaf", "spine", "outside"
 
 
@@ -32,8 +34,13 @@ class Reach:
 
     @property
     def last_hop(self) -> bool:
-        """Most packets were not seen at a further node."""
-        return self.ending > self.onward
+        """Hardly a packet was seen at a further node. A mirror before that node may hide the rest, so a few are enough."""
+        return self.onward < ONWARD_SHARE * (self.onward + self.ending)
+
+    @property
+    def beyond(self) -> frozenset[int]:
+        """Last nodes that are not the next node: what this port is one of several ways to."""
+        return self.last_nodes - self.next_nodes
 
 
 def port_of(view: View, profile: Profile, queue: int) -> Port:

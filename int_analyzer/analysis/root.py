@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from int_analyzer.analysis.cause import held_up
 from int_analyzer.analysis.congestion import Congestion
-from int_analyzer.analysis.paths import waiting_by_path
+from int_analyzer.analysis.paths import ONWARD_SHARE, waiting_by_path
 from int_analyzer.fold.view import View
 
 VICTIM_SHARE = 0.5
@@ -35,6 +35,11 @@ class Place:
     last_seen: float
     held: float | None
     circle: bool
+
+    @property
+    def nothing_after(self) -> bool:
+        """Hardly a packet that waited was seen at a further hop."""
+        return self.last_seen > 1 - ONWARD_SHARE
 
     @property
     def waiting_share(self) -> float:

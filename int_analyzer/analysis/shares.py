@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -99,24 +100,43 @@ def _shares(view: View, rows: Any, weights: Any) -> list[FlowShare]:
     if total <= 0:
         return []
     flows, pairs = view.flows, view.pairs
-    found = []
-    for index in np.argsort(-weights, kind="stable")[:MOST_FLOWS].tolist():
-        row = int(rows[index])
-        flow = int(pairs.flow[row])
-        found.append(
-            FlowShare(
-                flow=flow_name(flows, flow),
-                src=flows.src[flow],
-                dst=flows.dst[flow],
-                src_port=_present(flows.src_port[flow]),
-                dst_port=_present(flows.dst_port[flow]),
-                dest_qp=_present(flows.dest_qp[flow]),
-                packets=int(pairs.packets[row]),
-                bytes=int(pairs.bytes[row]),
-                share=float(weights[index]) / total,
-            )
+    weight_of: dict[int, float] = defaultdict(float)
+    packets_of: dict[int, int] = defaultdict(int)
+    bytes_of: dict[int, int] = defaultdict(int)
+    same = _same_flow(flows, [int(flow) for flow in pairs.flow[rows]])
+    for row, weight in zip(rows.tolist(), weights.tolist(), strict=True):
+        flow = same[int(pairs.flow[row])]
+        weight_of[flow] += weight
+        packets_of[flow] += int(pairs.packets[row])
+        bytes_of[flow] += int(pairs.bytes[row])
+    heaviest = sorted(weight_of, key=lambda flow: -weight_of[flow])[:MOST_FLOWS]
+    return [
+        FlowShare(
+            flow=flow_name(flows, flow),
+            src=flows.src[flow],
+            dst=flows.dst[flow],
+            src_port=_present(flows.src_port[flow]),
+            dst_port=_present(flows.dst_port[flow]),
+            dest_qp=_present(flows.dest_qp[flow]),
+            packets=packets_of[flow],
+            bytes=bytes_of[flow],
+            share=weight_of[flow] / total,
         )
-    return found
+        for flow in heaviest
+    ]
+
+
+def _same_flow(flows: FlowView, rows: list[int]) -> dict[int, int]:
+    """For each of these flows the one to count it under: a report cut before the queue pair shows a flow that is known with it."""
+    groups: dict[tuple[str, str, int, int], list[int]] = defaultdict(list)
+    for flow in rows:
+        groups[flows.src[flow], flows.dst[flow], int(flows.src_port[flow]), int(flows.dst_port[flow])].append(flow)
+    same = {}
+    for group in groups.values():
+        known = [flow for flow in group if int(flows.dest_qp[flow]) != ABSENT]
+        for flow in group:
+            same[flow] = known[0] if len(known) == 1 and flow not in known else flow
+    return same
 
 
 def _present(value: Any) -> int | None:

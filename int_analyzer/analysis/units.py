@@ -160,9 +160,10 @@ def _latency(view: View, row: int, profile: Profile) -> tuple[str, float, float]
 
 
 def _note_latency(view: View, latency: list[tuple[str, float, float]], assumptions: list[str]) -> None:
-    raw = sum(1 for row, (unit, _, _) in enumerate(latency) if unit == RAW and view.queues.latency_count[row] > 0)
+    reported = [unit for row, (unit, _, _) in enumerate(latency) if view.queues.latency_count[row] > 0]
+    raw = reported.count(RAW)
     if raw:
-        which = "" if raw == len(latency) else f" of {raw} of {len(latency)} queues"
+        which = "" if raw == len(reported) else f" of {raw} of {len(reported)} queues"
         assumptions.append(f"hop latency unit unknown{which}: shown raw")
 
 

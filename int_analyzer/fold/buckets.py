@@ -82,10 +82,10 @@ class Buckets:
         self.log = log
 
     def coarsen(self, doublings: int) -> None:
-        """Make every bucket 2^doublings as wide."""
+        """Make every bucket of a compact log 2^doublings as wide."""
         self.width_ns <<= doublings
         self.data[:, BUCKET] >>= doublings
-        self.compact()
+        self._unite(self.data)
 
     def add(self, rows: Any) -> None:
         """Append rows (int64[n, 11]) and make compact, however large that gets: `fit` comes next."""
@@ -98,19 +98,33 @@ class Buckets:
         data = self.data
         if len(data) == 0:
             return
-        data = data[np.lexsort((data[:, BUCKET], data[:, QUEUE]))]
+        queue, bucket = data[:, QUEUE], data[:, BUCKET] - data[:, BUCKET].min()
+        span = int(bucket.max()) + 1
+        if (int(queue.max()) + 1) * span < NEVER:
+            # One number to sort by is several times as fast as two.
+            order = np.argsort(queue * span + bucket)
+        else:
+            order = np.lexsort((bucket, queue))
+        self._unite(data[order])
+
+    def _unite(self, data: Any) -> None:
+        """Take these rows, ordered by queue and bucket, and make one of each run of equals."""
+        if len(data) == 0:
+            return
         begins = np.ones(len(data), dtype=bool)
         begins[1:] = (np.diff(data[:, QUEUE]) != 0) | (np.diff(data[:, BUCKET]) != 0)
         starts = np.nonzero(begins)[0]
-        merged = data[starts]
-        for word in (PACKETS, BYTES, LATENCY_COUNT, LATENCY_SUM, DEPTH_COUNT, DEPTH_SUM):
-            merged[:, word] = np.add.reduceat(data[:, word], starts)
-        for word in (LATENCY_MAX, DEPTH_MAX):
-            merged[:, word] = np.maximum.reduceat(data[:, word], starts)
-        highest = data[:, DEPTH_MAX] == np.repeat(merged[:, DEPTH_MAX], np.diff(starts, append=len(data)))
-        merged[:, DEPTH_MAX_NS] = np.minimum.reduceat(np.where(highest, data[:, DEPTH_MAX_NS], NEVER), starts)
-        self.log[: len(merged)] = merged
-        self.used = len(merged)
+        united = data
+        if len(starts) < len(data):
+            united = data[starts]
+            for word in (PACKETS, BYTES, LATENCY_COUNT, LATENCY_SUM, DEPTH_COUNT, DEPTH_SUM):
+                united[:, word] = np.add.reduceat(data[:, word], starts)
+            for word in (LATENCY_MAX, DEPTH_MAX):
+                united[:, word] = np.maximum.reduceat(data[:, word], starts)
+            highest = data[:, DEPTH_MAX] == np.repeat(united[:, DEPTH_MAX], np.diff(starts, append=len(data)))
+            united[:, DEPTH_MAX_NS] = np.minimum.reduceat(np.where(highest, data[:, DEPTH_MAX_NS], NEVER), starts)
+        self.log[: len(united)] = united
+        self.used = len(united)
 
     def copy(self) -> Buckets:
         """An independent copy."""

@@ -66,9 +66,9 @@ WRITERS: dict[str, Callable[[Summary, Any], str]] = {"json": node_link, "dot": d
 
 
 def _dot_edge(link: Link, number: int, role: str) -> list[str]:
-    label = f"{figure.short_place(link.source)} → {target(link)}\\n{figure.things(link.packets, 'packet')}"
+    label = f"{figure.short_place(link.source)} → {target(link)}\n{figure.things(link.packets, 'packet')}"
     if link.depth.count:
-        label += f"\\ndepth p99 {figure.quantity(link.depth.p99, link.depth.unit)}"
+        label += f"\ndepth p99 {figure.quantity(link.depth.p99, link.depth.unit)}"
     style = {
         "root": f', color="{drawing.RED}", fontcolor="{drawing.RED}", penwidth=3',
         "victim": f', color="{drawing.ORANGE}", style=dashed, penwidth=2',
@@ -82,7 +82,7 @@ def _dot_edge(link: Link, number: int, role: str) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace('"', '\\"')
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
