@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 DEMO := pcaps/bmv2-laofan-int-md-v2.1/s4-coll.pcap pcaps/linux-ioam-spine-to-leaf
 # Workers of pytest: two cores are usual where this runs.
 WORKERS ?= 2
+# Options of the benchmark: --quick, --full, --only …
+BENCH ?=
 
 .PHONY: help demo test test-modes lint bench docs notebooks wheel-test clean
 .DEFAULT_GOAL := help
@@ -46,8 +48,8 @@ lint: $(VENV)/.installed-dev ## ruff, mypy, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench: $(VENV)/.installed-dev ## ratios against C, libpcap, tcpdump and Python readers
-	$(BIN)/python benchmarks/run.py
+bench: $(VENV)/.installed-dev ## ratios against C, libpcap, tcpdump and Python readers (BENCH=--quick: two minutes)
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 docs: $(VENV)/.installed-dev ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py

@@ -28,8 +28,8 @@ TARGETS: tuple[Target, ...] = (
     Target("private_memory_growth", "private memory, 10 × larger capture", 1.1, 1.3),
     Target("help_over_python", "--help ÷ python -c pass", 8, 12),
     Target("warm_small_over_import_numba", "analyze of a small file ÷ import numba", 2, 3),
-    Target("polars_groupby_over_ours", "quantiles by queue: polars ÷ ours", 4, 2.5, False),
-    Target("pandas_groupby_over_ours", "quantiles by queue: pandas ÷ ours", 6, 4, False),
+    Target("polars_groupby_over_ours", "statistics by queue: polars ÷ ours", 4, 2.5, False),
+    Target("pandas_groupby_over_ours", "statistics by queue: pandas ÷ ours", 6, 4, False),
 )
 
 MEMORY_BOUND_MB = 300

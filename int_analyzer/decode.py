@@ -39,7 +39,16 @@ _ROWS_PER_PACKET = 256
 
 @kernel
 def decode_batch(
-    buffer: Buffer, position: int, stop: int, framing: Any, interfaces: Any, settings: Any, columns: Any, counts: Any, record: Any, capacity: int
+    buffer: Buffer,
+    position: int,
+    stop: int,
+    framing: Any,
+    interfaces: Any,
+    settings: Any,
+    columns: Any,
+    counts: Any,
+    record: Any,
+    capacity: int,
 ) -> None:
     """Decode records from `position` on until `capacity` packets or the bytes end; fills columns and counts.
 
@@ -103,7 +112,16 @@ class Decoder:
         counts = self.columns.counts
         self.first_packet = self.packets
         self._kernel(
-            buffer, window.position, window.stop, window.framing, window.interfaces, self.settings, self._target, counts, self._record, self._capacity
+            buffer,
+            window.position,
+            window.stop,
+            window.framing,
+            window.interfaces,
+            self.settings,
+            self._target,
+            counts,
+            self._record,
+            self._capacity,
         )
         window.position = int(counts[NEXT])
         self.packets += int(counts[N_PACKETS])

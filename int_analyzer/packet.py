@@ -355,11 +355,10 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             begin, has_hop, end, own_format = at, False, declared, report_kind
             report = counts[N_REPORTS]
             if report_kind == FORMAT_REPORT_2:
-                bad, bad_at, odd, added, kind, at, end, own_hop, believed = reports_2(
-                    buffer, at, limit, declared, columns, report, row
-                )
-                if located == LOCATED_BY_STRUCTURE and not believed:
-                    kind, bad, own_hop = _END, OK, -1
+                bad, bad_at, odd, added, kind, at, end, own_hop, believed = reports_2(buffer, at, limit, declared, columns, report, row)
+                if located != LOCATED_BY_PORT and not believed:
+                    # No report after all. A DSCP hint stands where nothing else explains the payload.
+                    kind, at, bad, own_hop = (_INT if located == LOCATED_BY_DSCP else _END), begin, OK, -1
                     continue
                 report_count = added
                 if limit - begin >= 8:
@@ -493,7 +492,7 @@ def _payload(
             if not in_report:
                 version = looks_like_report(buffer, at, limit)
                 if version != FORMAT_NONE:
-                    return _REPORT, at, LOCATED_BY_STRUCTURE, version
+                    return _REPORT, at, LOCATED_BY_DSCP if marked else LOCATED_BY_STRUCTURE, version
         if marked:
             return _INT, at, LOCATED_BY_DSCP, FORMAT_NONE
         return _END, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
@@ -536,10 +535,8 @@ def _report_hop(columns: Any, report: int, first: int, hop: int, packet: int) ->
     put(columns, "hops.packet", hop, packet)
     if hop > first:
         put(columns, "hops.hop", hop, get(columns, "hops.hop", hop - 1) + 1)
-    present = HOP_FROM_REPORT
-    if node != 0xFFFFFFFF:
-        put(columns, "hops.node_id", hop, node)
-        present |= HAS_NODE
+    put(columns, "hops.node_id", hop, node)
+    present = HOP_FROM_REPORT | HAS_NODE
     if there & HAS_REPORT_PORTS != 0:
         put(columns, "hops.ingress_port", hop, get(columns, "reports.ingress_port", report))
         put(columns, "hops.egress_port", hop, get(columns, "reports.egress_port", report))

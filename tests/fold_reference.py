@@ -17,6 +17,7 @@ import numpy as np
 from int_analyzer import schema
 from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, Columns, allocate
 from int_analyzer.fold.histogram import Histograms, lowest
+from int_analyzer.fold.state import Capacity, State
 from int_analyzer.fold.view import View
 
 START = 1_700_000_000_000_000_000
@@ -63,7 +64,7 @@ class Packet:
 
     @property
     def flow_key(self) -> tuple[str, str, int, int, int, int]:
-        src, dst = (f"10.0.0.{self.flow}", "10.0.1.1") if self.ip == 4 else (f"fd00::{self.flow:x}", "fd00::1:1")
+        src, dst = (f"10.0.0.{self.flow}", "10.0.1.1") if self.ip == 4 else (f"2001::{self.flow:x}", "2001::1:1")
         ports = (50000 + self.flow, 4791) if self.protocol in (6, 17) else (-1, -1)
         return src, dst, self.protocol, *ports, -1 if self.roce is None else self.roce[1]
 
@@ -91,6 +92,7 @@ class Mirror:
     packet: int = 0
 
 
+_HOLES = sum(schema.WARNING_BIT[name] for name in ("int-hop-exceeded", "int-mtu-exceeded", "ioam-overflow"))
 _COLUMNS = allocate()
 _COLUMNS.arena[:] = np.random.default_rng(1).integers(0, 256, _COLUMNS.arena.size)
 _HOP_VALUES = {
@@ -116,9 +118,9 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
             "time_ns": packet.time,
             "original_bytes": packet.size,
             "ip_version": packet.ip,
-            "src_hi": 0xFD00 << 48 if version_6 else 0,
+            "src_hi": 0x2001 << 48 if version_6 else 0,
             "src_lo": packet.flow if version_6 else 0x0A000000 + packet.flow,
-            "dst_hi": 0xFD00 << 48 if version_6 else 0,
+            "dst_hi": 0x2001 << 48 if version_6 else 0,
             "dst_lo": 0x10001 if version_6 else 0x0A000101,
             "protocol": packet.protocol,
             "src_port": 50000 + packet.flow,
@@ -135,7 +137,7 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
             "warnings": packet.warnings,
         }
         for name, value in values.items():
-            getattr(table, name)[row] = np.uint64(value).astype(getattr(table, name).dtype) if value >= 1 << 63 else value
+            getattr(table, name)[row] = value
         if packet.roce is not None:
             roce.packet[exchange], roce.opcode[exchange], roce.dest_qp[exchange] = row, *packet.roce
             exchange += 1
@@ -167,6 +169,22 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
     _COLUMNS.counts[[N_PACKETS, N_HOPS, N_ROCE]] = len(packets), hop, exchange
     _COLUMNS.counts[[N_REPORTS, N_MIRRORS]] = len(reports), len(mirrors)
     return _COLUMNS
+
+
+def folded(packets: Sequence[Packet], compiled: bool = False, capacity: Capacity | None = None, batch: int = 1000) -> State:
+    """A state of these packets, `batch` at a time."""
+    state = State(capacity)
+    for begin in range(0, max(len(packets), 1), batch):
+        state.fold(fill(packets[begin : begin + batch]), compiled)
+    return state
+
+
+def merged(*states: State) -> State:
+    """The merge of states, which stay as they are."""
+    result = states[0].copy()
+    for state in states[1:]:
+        result.merge(state)
+    return result
 
 
 @dataclass
@@ -246,10 +264,7 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
                 pair.excess += excess
                 pair.depths.append((hop.depth or 0, 0))
         key = tuple((*hop.key, -1 if hop.ingress is None else hop.ingress) for hop in packet.hops)
-        hole = any(hop.flags & schema.HOP_TRUNCATED_PATH for hop in packet.hops) or bool(
-            packet.warnings
-            & (schema.WARNING_BIT["int-hop-exceeded"] | schema.WARNING_BIT["int-mtu-exceeded"] | schema.WARNING_BIT["ioam-overflow"])
-        )
+        hole = any(hop.flags & schema.HOP_TRUNCATED_PATH for hop in packet.hops) or bool(packet.warnings & _HOLES)
         paths[key].count(packet)
         paths[key].counters["holes"] += hole
         postcard = len(packet.hops) == 1 and packet.hops[0].flags & schema.HOP_FROM_REPORT

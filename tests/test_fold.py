@@ -1,15 +1,14 @@
-"""The fold against its twin: what a state knows of packets, how states merge, and that it stays bounded."""
+"""The fold against its twin: what a state knows of packets, and how states merge."""
 
 from __future__ import annotations
 
 import dataclasses
 import pickle
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from fold_reference import MS, START, Hop, Packet, expected, fill, known, latency_of
+from fold_reference import MS, START, Hop, Packet, expected, fill, folded, known, latency_of, merged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,13 +17,6 @@ from int_analyzer.fold import hashing, histogram
 from int_analyzer.fold.state import Capacity, State
 
 LIVES = [pytest.param(False, id="plain"), pytest.param(True, id="compiled")]
-
-
-def folded(packets: Sequence[Packet], compiled: bool = False, capacity: Capacity | None = None, batch: int = 1000) -> State:
-    state = State(capacity)
-    for begin in range(0, max(len(packets), 1), batch):
-        state.fold(fill(packets[begin : begin + batch]), compiled)
-    return state
 
 
 def traffic(count: int, seed: int, step: int = 50_000, shuffle: float = 0) -> list[Packet]:
@@ -216,24 +208,15 @@ hops = st.builds(
 )
 packets_at = st.builds(
     Packet,
-    time=st.integers(0, 20 * MS),
+    time=st.integers(START, START + 20 * MS),
     hops=st.lists(hops, max_size=3).map(tuple),
     flow=st.integers(1, 3),
     ecn=st.integers(0, 3),
     ip=st.sampled_from([0, 4, 6]),
     warnings=st.sampled_from([0, 1 << 19]),
 )
-unordered = st.lists(packets_at, max_size=12).map(
-    lambda packets: [dataclasses.replace(packet, time=START + packet.time) for packet in packets]
-)
+unordered = st.lists(packets_at, max_size=12)
 ordered = unordered.map(lambda packets: sorted(packets, key=lambda packet: packet.time))
-
-
-def merged(*states: State) -> State:
-    result = states[0].copy()
-    for state in states[1:]:
-        result.merge(state)
-    return result
 
 
 def exact(state: State, *left_out: str) -> dict[str, Any]:
@@ -309,99 +292,3 @@ def test_a_copy_goes_its_own_way() -> None:
     assert known(state.view()) == before
     assert known(other.view()) == expected(packets)
     assert state.empty().view().counts["packets"] == 0
-
-
-# ------------------------------------------------------------------------------------------------------------------ bounds
-
-
-def test_full_buckets_double_their_width_and_lose_nothing() -> None:
-    packets = [Packet(START + number * 300_000, (Hop(depth=number),)) for number in range(3000)]
-    state = folded(packets, capacity=Capacity(bucket_rows=64))
-    width = state.view().buckets.width_ns
-    assert width > MS and width % MS == 0 and width // MS & (width // MS - 1) == 0
-    assert len(state.queues.buckets.log) <= 64
-    assert known(state.view()) == expected(packets, width)
-
-
-@pytest.mark.parametrize("order", [lambda one, two: (one, two), lambda one, two: (two, one)])
-def test_buckets_of_different_width_merge_at_the_wider(order: Callable[[State, State], tuple[State, State]]) -> None:
-    packets = [Packet(START + number * 300_000, (Hop(depth=number),)) for number in range(1000)]
-    small = Capacity(bucket_rows=64)
-    both = order(folded(packets[:700], capacity=small), folded(packets[700:], capacity=small))
-    state = merged(*both)
-    width = state.view().buckets.width_ns
-    assert width >= max(part.view().buckets.width_ns for part in both)
-    assert known(state.view())["buckets"] == expected(packets, width)["buckets"]
-
-
-def test_too_many_flows_forget_the_oldest_and_say_so() -> None:
-    packets = [Packet(START + number, (Hop(),), flow=1 + number % 200) for number in range(200)]
-    view = folded(packets, capacity=Capacity(flows=50)).view()
-    assert len(view.flows.src) <= 50
-    assert len(view.flows.src) + view.flows.evicted == 200
-    assert max(view.flows.last_ns) == START + 199
-    assert view.counts["packets"] == 200 == view.queues.packets.sum()
-
-
-def test_a_flow_in_a_congested_queue_is_remembered_longer() -> None:
-    culprit = [Packet(START, (Hop(latency=10),), flow=250), Packet(START + 1, (Hop(latency=10_000),), flow=250)]
-    packets = [*culprit, *(Packet(START + 10 + number, (Hop(latency=10),), flow=1 + number) for number in range(200))]
-    view = folded(packets, capacity=Capacity(flows=50)).view()
-    flow = view.flows.src.index("10.0.0.250")
-    assert view.pairs.flow.tolist() == [flow]
-
-
-def test_too_many_pairs_keep_the_heaviest_of_each_queue() -> None:
-    random = np.random.default_rng(2)
-    packets = [Packet(START, (Hop(port, latency=1), Hop(9, port, latency=1))) for port in (1, 2)]
-    packets += [
-        Packet(START + number, (Hop(1 + number % 2, latency=9999),), flow=flow, size=5000 if flow == 3 else 60)
-        for number, flow in enumerate(random.integers(1, 200, 3000).tolist())
-    ]
-    state = folded(packets, capacity=Capacity(pairs=64))
-    view = state.view()
-    assert len(view.pairs.queue) <= 64
-    assert view.pairs.evicted > 0
-    heaviest = view.pairs.bytes.argmax()
-    assert view.flows.src[view.pairs.flow[heaviest]] == "10.0.0.3"
-
-
-def test_queues_and_paths_beyond_the_maximum_are_counted_and_ignored() -> None:
-    packets = [Packet(START + number, (Hop(number % 10, latency=5), Hop(number % 40, 2, latency=5))) for number in range(400)]
-    few = folded(packets, capacity=Capacity(paths=5))
-    assert known(few.view())["queues"] == expected(packets)["queues"]
-    assert len(few.view().paths.queues) == 5
-    assert few.view().counts["paths_ignored"] == 400 - few.view().paths.packets.sum()
-    fewer = folded(packets, capacity=Capacity(queues=5))
-    assert len(fewer.view().queues.node_id) == 5
-    assert fewer.view().counts["hops_ignored"] == 800 - fewer.view().queues.packets.sum()
-    state = merged(fewer, folded(packets))
-    assert state.view().counts["hops_ignored"] == 1600 - state.view().queues.packets.sum()
-    assert state.view().counts["paths_ignored"] == 800 - state.view().paths.packets.sum()
-
-
-def test_merging_keeps_to_the_maxima() -> None:
-    small = Capacity(flows=20, pairs=20, bucket_rows=64)
-    parts = [
-        folded(
-            [Packet(START + number * MS, (Hop(latency=1 + 900 * (number % 2)),), flow=begin + number) for number in range(30)], False, small
-        )
-        for begin in (1, 101)
-    ]
-    state = merged(*parts)
-    assert len(state.flows.table) <= 20 and len(state.pairs.table) <= 20 and len(state.queues.buckets.log) <= 64
-    view = state.view()
-    assert len(view.flows.src) + view.flows.evicted == 60
-    assert set(view.pairs.flow.tolist()) <= set(range(len(view.flows.src)))
-
-
-def test_tables_grow_in_the_middle_of_a_batch() -> None:
-    packets = [
-        Packet(START + number, (Hop(number, latency=1 << number % 32), Hop(number, 2)), flow=1 + number % 250) for number in range(700)
-    ]
-    assert known(folded(packets, compiled=True).view()) == expected(packets)
-
-
-def test_a_packet_with_very_many_hops_fits() -> None:
-    packets = [Packet(START, tuple(Hop(node, latency=(node % 2) * 999 + 1) for node in range(250)))] * 3
-    assert known(folded(packets, capacity=Capacity(pairs=4)).view())["queues"] == expected(packets)["queues"]

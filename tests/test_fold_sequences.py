@@ -96,6 +96,19 @@ def test_numbers_late_across_pieces_are_not_lost() -> None:
     assert told(state.view().sequences)[:2] == (7, 1)
 
 
+def test_a_piece_that_begins_later_may_hold_the_lower_numbers() -> None:
+    state = reported([5, 7, 9])
+    state.merge(reported([4, 6, 8], first_ns=START + 500))
+    assert told(state.view().sequences)[:2] == (6, 0)
+
+
+def test_a_piece_of_one_stray_number_is_no_restart() -> None:
+    state = reported([5_000_000, 5_000_001])
+    state.merge(reported([9], first_ns=START + 9000))
+    state.merge(reported([5_000_003, 5_000_004], first_ns=START + 19000))
+    assert told(state.view().sequences)[:2] == (5, 1)
+
+
 def test_a_restart_between_pieces_is_no_loss() -> None:
     state = reported([5_000_000, 5_000_002])
     state.merge(reported([0, 1], first_ns=START + 9000))

@@ -136,7 +136,6 @@ class _Measure:
     means: Array
     calm: Array
     busy: Array
-    floor: Array
     unit: Array
 
     def usual(self, queue: int, among: Array) -> float | None:
@@ -154,7 +153,7 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
     unit = np.unique(
         np.array([f"{name} {factor}" for name, factor in zip(units.depth_unit, units.depth_factor, strict=True)]), return_inverse=True
     )[1]
-    measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, units.depth_floor, unit)
+    measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, unit)
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
     found = []
     for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
@@ -184,7 +183,7 @@ def _by_latency(view: View, units: QueueUnits, thresholds: Thresholds) -> list[C
     if len(candidates) == 0:
         return []
     unit = np.unique(np.array(units.latency_unit), return_inverse=True)[1]
-    measure = _measure(view, LATENCY, judged, buckets.latency_sum, buckets.latency_count, units.latency_floor, unit)
+    measure = _measure(view, LATENCY, judged, buckets.latency_sum, buckets.latency_count, unit)
     found = []
     for queue in candidates.tolist():
         fabric = _fabric(measure, queue)
@@ -203,16 +202,15 @@ def _by_latency(view: View, units: QueueUnits, thresholds: Thresholds) -> list[C
     return found
 
 
-def _measure(view: View, name: str, judged: Array, sums: Array, counts: Array, floor: Array, unit: Array) -> _Measure:
-    with np.errstate(invalid="ignore"):
-        means = np.where(counts > 0, sums / np.maximum(counts, 1), -1.0)
+def _measure(view: View, name: str, judged: Array, sums: Array, counts: Array, unit: Array) -> _Measure:
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), -1.0)
     calm, busy = np.zeros(len(judged)), np.zeros(len(judged))
     rows = np.flatnonzero(counts > 0)
     rows = rows[np.lexsort((means[rows], view.buckets.queue[rows]))]
     queue, starts, lengths = np.unique(view.buckets.queue[rows], return_index=True, return_counts=True)
     for share, target in ((CALM, calm), (BUSY, busy)):
         target[queue] = means[rows[starts + (share * (lengths - 1)).astype(np.int64)]]
-    return _Measure(name, judged, means, calm, busy, floor, unit)
+    return _Measure(name, judged, means, calm, busy, unit)
 
 
 def _fabric(measure: _Measure, queue: int) -> float | None:

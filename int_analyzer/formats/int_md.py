@@ -123,7 +123,7 @@ def looks_like(buffer: Buffer, at: int, limit: int, declared: int, asks: int) ->
         return False
     if asks == HEAD:
         return True
-    return length >= 3 and behind <= declared and (size == 0 or size % (4 * hop_words) == 0)
+    return length >= 3 and behind <= declared and (size == 0 or (hop_words != 0 and size % (4 * hop_words) == 0))
 
 
 @kernel
@@ -291,7 +291,19 @@ def _stack(
     spare = instructions & (RESERVED_1 if layout == 1 else RESERVED_2)
     spare_words = bits_set(spare) * reserved_words + (instructions & 1)
     warnings |= _fill(
-        buffer, begin, count, whole, hop_bytes, instructions, TIME_WORDS[dialect], LEVEL2_WORDS[dialect], layout, spare_words, columns, hop, row
+        buffer,
+        begin,
+        count,
+        whole,
+        hop_bytes,
+        instructions,
+        TIME_WORDS[dialect],
+        LEVEL2_WORDS[dialect],
+        layout,
+        spare_words,
+        columns,
+        hop,
+        row,
     )
     if whole < count:
         if whole == 0:

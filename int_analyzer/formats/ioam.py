@@ -54,9 +54,7 @@ SPACE_REST = WARNING_BIT["ioam-space-rest"]
 
 
 @kernel
-def ioam(
-    buffer: Buffer, option: int, end: int, limit: int, columns: Any, row: int, hop: int
-) -> tuple[int, int, int, int, int]:
+def ioam(buffer: Buffer, option: int, end: int, limit: int, columns: Any, row: int, hop: int) -> tuple[int, int, int, int, int]:
     """IOAM option from `option` to `end`: (status, status at, warnings, hops added or −1, format or 0).
 
     Fills the packet's telemetry columns and rows of hops, unless the trace is rejected.
@@ -168,7 +166,12 @@ def _node(buffer: Buffer, at: int, trace_type: int, columns: Any, out: int, pack
         fraction = u32(buffer, at)
         at += 4
         if seconds != NOT_POPULATED and fraction != NOT_POPULATED:
-            put(columns, "hops.ingress_time_raw", out, (seconds << 32) | fraction if seconds < 0x80000000 else ((seconds - 0x100000000) << 32) | fraction)
+            put(
+                columns,
+                "hops.ingress_time_raw",
+                out,
+                (seconds << 32) | fraction if seconds < 0x80000000 else ((seconds - 0x100000000) << 32) | fraction,
+            )
             present |= HAS_INGRESS_TIME
     if trace_type & 0x080000 != 0:
         delay = u32(buffer, at)

@@ -1,10 +1,10 @@
 """RoCEv2 transport: BTH and the extension headers of every opcode (IBTA Vol.1 ch. 9, Annex A17).
 
-     0                   1                   2                   3
-    |    opcode     |S|M|pad| TVer  |            P_Key              |
-    |F|B|  reserved |              destination QP                   |
-    |A|  reserved   |                    PSN                        |
-    extension headers by opcode | data | pad | ICRC (last 4 bytes inside the UDP length)
+ 0                   1                   2                   3
+|    opcode     |S|M|pad| TVer  |            P_Key              |
+|F|B|  reserved |              destination QP                   |
+|A|  reserved   |                    PSN                        |
+extension headers by opcode | data | pad | ICRC (last 4 bytes inside the UDP length)
 """
 
 from __future__ import annotations
@@ -41,8 +41,22 @@ PAYLOAD_NEGATIVE = STATUS_CODE["bth-payload-negative"]
 VERSION = WARNING_BIT["bth-version"]
 
 # What an opcode carries behind the BTH, in wire order, one bit each; the low byte of the table entry is the size of it all.
-_RDETH, _DETH, _XRCETH, _FETH, _RETH, _ATOMIC, _AETH, _ATOMIC_ACK, _IMMEDIATE, _INVALIDATE, _CNP, _KNOWN = (1 << (8 + bit) for bit in range(12))
-_SIZES = {_RDETH: 4, _DETH: 8, _XRCETH: 4, _FETH: 4, _RETH: 16, _ATOMIC: 28, _AETH: 4, _ATOMIC_ACK: 8, _IMMEDIATE: 4, _INVALIDATE: 4, _CNP: 16}
+_RDETH, _DETH, _XRCETH, _FETH, _RETH, _ATOMIC, _AETH, _ATOMIC_ACK, _IMMEDIATE, _INVALIDATE, _CNP, _KNOWN = (
+    1 << (8 + bit) for bit in range(12)
+)
+_SIZES = {
+    _RDETH: 4,
+    _DETH: 8,
+    _XRCETH: 4,
+    _FETH: 4,
+    _RETH: 16,
+    _ATOMIC: 28,
+    _AETH: 4,
+    _ATOMIC_ACK: 8,
+    _IMMEDIATE: 4,
+    _INVALIDATE: 4,
+    _CNP: 16,
+}
 
 _RELIABLE = {
     0x00: 0,

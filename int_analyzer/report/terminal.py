@@ -16,6 +16,7 @@ from int_analyzer.report import figure
 from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
 from int_analyzer.report.reading_list import reading_lines
+from int_analyzer.schema import FORMAT_LIST
 
 NARROWEST, WIDEST, PIPED = 40, 120, 100
 _LABEL = 11
@@ -23,6 +24,7 @@ _HEADLINES = 3
 _PATHS = 5
 _WORDS = {"root": "CONGESTED", "victim": "HELD UP", "host": "SLOW HOST"}
 _STYLES = {"root": "bold red", "victim": "yellow", "host": "magenta"}
+_COUNTED = [entry.name for entry in FORMAT_LIST if not entry.decoded]
 _TRUST_STYLES = {"high": "green", "fair": "yellow", "low": "red", "none": "red"}
 
 
@@ -69,7 +71,9 @@ def verdict(summary: Summary) -> str:
     if quality is None or quality.packets == 0:
         return "NO PACKETS  the capture is empty: nothing to judge"
     if quality.hops == 0 and quality.reports == 0:
-        return f"NO TELEMETRY  none of {figure.things(quality.packets, 'packet')} carries hops that are decoded: nothing to judge"
+        counted = [f"{quality.formats[name]} carry {name}" for name in _COUNTED if quality.formats.get(name)]
+        also = f" ({', '.join(counted)}, which is counted, not decoded)" if counted else ""
+        return f"NO TELEMETRY  none of {figure.things(quality.packets, 'packet')} carries hops that are decoded{also}: nothing to judge"
     return f"NO CONGESTION  in {figure.things(quality.hops, 'hop')} of {figure.things(quality.telemetry_packets, 'packet')} with telemetry"
 
 

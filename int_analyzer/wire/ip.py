@@ -176,9 +176,7 @@ def is_extension(protocol: int) -> bool:
 
 
 @kernel
-def extension(
-    buffer: Buffer, at: int, limit: int, declared: int, protocol: int
-) -> tuple[int, int, int, int]:
+def extension(buffer: Buffer, at: int, limit: int, declared: int, protocol: int) -> tuple[int, int, int, int]:
     """One extension header: (next header, end of the header, status, whether it marks a first fragment).
 
     A header that runs past the captured bytes only (not past the declared end) is TRUNCATED with its end known: its options may be walked.

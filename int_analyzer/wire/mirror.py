@@ -25,9 +25,7 @@ _TYPE_1, _TYPE_2, _TYPE_3 = layer.TUNNEL_ERSPAN_1, layer.TUNNEL_ERSPAN_2, layer.
 
 
 @kernel
-def erspan(
-    buffer: Buffer, at: int, limit: int, protocol: int, sequence: int, columns: Any, mirror: int
-) -> tuple[int, int, int, int, int]:
+def erspan(buffer: Buffer, at: int, limit: int, protocol: int, sequence: int, columns: Any, mirror: int) -> tuple[int, int, int, int, int]:
     """ERSPAN header into row `mirror`: (next layer, where, status, warnings, tunnel bit). Without a tunnel bit the row is not used.
 
     Type I has no header of its own; only the GRE sequence bit (0x88BE without it) tells it from type II.
@@ -74,7 +72,7 @@ def erspan(
     header = 12
     if last & 1 != 0:
         if limit - at < 20:
-            return _END, at, TRUNCATED, warnings, 0
+            return _END, at, TRUNCATED, 0, 0
         platform = u64(buffer, at + 12)
         put(columns, "mirrors.platform_id", mirror, (platform >> 58) & 0x3F)
         put(columns, "mirrors.platform_info", mirror, platform & 0x03FFFFFFFFFFFFFF)
