@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -13,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from benchmarks import build, child, peers, target, traffic
+from benchmarks import build, child, fabric, peers, target, traffic
 from benchmarks.build import Twin, TwinError
 from benchmarks.child import ROOT, ChildError
 
@@ -28,6 +29,9 @@ class Suite:
 
     def __init__(self, scale: str) -> None:
         self.scale = scale
+        # captures of another generator are other captures
+        made_by = (Path(fabric.__file__).read_bytes(), Path(traffic.__file__).read_bytes())
+        self.version = hashlib.sha256(b"".join(made_by)).hexdigest()[:6]
         self.decode_packets = 500_000 if scale == "quick" else 2_000_000
         self.analyze_packets = {"quick": 1_000_000, "normal": 10_000_000, "full": 20_000_000}[scale]
         self.rounds = 3 if scale == "quick" else 5
@@ -37,7 +41,7 @@ class Suite:
 
     def capture(self, packets: int, kind: str = "int-dscp", seed: int = 1, size: int = 300) -> Path:
         """A capture in build/, made if it is not there yet."""
-        path = BUILD / f"{kind}-{size}-{packets}-{seed}.pcap"
+        path = BUILD / f"{kind}-{size}-{packets}-{seed}-{self.version}.pcap"
         if not path.exists():
             print(f"making {path.name}", file=sys.stderr, flush=True)
             partial = path.with_suffix(".partial")

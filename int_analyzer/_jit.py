@@ -27,18 +27,19 @@ BOUNDSCHECK = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
 
 _kernels: dict[types.FunctionType, dict[str, Any]] = {}
 _replacements: dict[types.FunctionType, Callable[[], Any]] = {}
-_compiled: dict[types.FunctionType, Any] = {}
+_entries: dict[types.FunctionType, Any] = {}
+_callees: dict[types.FunctionType, Any] = {}
 
 
 def kernel(function: F) -> F:
     """Mark `function` as compilable. It is returned unchanged."""
     assert isinstance(function, types.FunctionType)
-    _kernels[function] = {"cache": True}
+    _kernels[function] = {}
     return function
 
 
 def inlined(function: F) -> F:
-    """Mark a kernel that is always compiled into its caller: one that takes tuples of columns, too many to pass in a call."""
+    """Mark a kernel that is always compiled into its caller: small, or on the way that most packets take."""
     assert isinstance(function, types.FunctionType)
     _kernels[function] = {"forceinline": True}
     return function
@@ -60,9 +61,12 @@ def compiled(function: F) -> F:
     if DISABLED:
         return function
     assert isinstance(function, types.FunctionType)
-    if function not in _compiled:
-        _compiled[function] = _compile(function)
-    result: F = _compiled[function]
+    if function in _replacements:
+        return _callee(function)  # type: ignore[no-any-return]
+    if function not in _entries:
+        # Only what Python calls is kept in the cache: its machine code holds that of everything it calls.
+        _entries[function] = _compile(function, {"cache": True})
+    result: F = _entries[function]
     return result
 
 
@@ -83,23 +87,31 @@ def _source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-def _compile(function: types.FunctionType) -> Any:
-    if function in _replacements:
-        return _replacements[function]()
+def _callee(function: types.FunctionType) -> Any:
+    """What a kernel is for other kernels: not kept by itself, and without the wrappers for calls from Python and C."""
+    if function not in _callees:
+        if function in _replacements:
+            _callees[function] = _replacements[function]()
+        else:
+            _callees[function] = _compile(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **_kernels[function]})
+    return _callees[function]
+
+
+def _compile(function: types.FunctionType, options: dict[str, Any]) -> Any:
     import numba
 
     namespace = dict(function.__globals__)
     for name in _names_of(function.__code__):
         called = namespace.get(name)
         if isinstance(called, types.FunctionType) and (called in _kernels or called in _replacements):
-            namespace[name] = compiled(called)
+            namespace[name] = _callee(called)
     clone = types.FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__)
     clone.__qualname__ = function.__qualname__
     clone.__module__ = function.__module__
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder())
     try:
-        dispatcher = numba.njit(nogil=True, _nrt=False, boundscheck=BOUNDSCHECK, **_kernels[function])(clone)
+        dispatcher = numba.njit(nogil=True, _nrt=False, boundscheck=BOUNDSCHECK, **options)(clone)
     finally:
         numba.config.CACHE_DIR = previous
     dispatcher.get_call_template = _without_literals(dispatcher.get_call_template)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -17,8 +18,10 @@ import networkx
 import pyarrow.parquet
 import pytest
 
-from int_analyzer import installation
-from int_analyzer.cli import main
+from int_analyzer import _jit, installation, reading, result
+from int_analyzer.capture import open_source
+from int_analyzer.cli import main, progress
+from int_analyzer.decode import Decoder
 
 ROOT = Path(__file__).parent.parent
 PCAPS = ROOT / "pcaps"
@@ -255,3 +258,57 @@ def test_interruption_is_quiet() -> None:
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=30)
     assert child.returncode == 130 and out == b"" and b"Traceback" not in err
+
+
+class Terminal(io.StringIO):
+    """A standard error that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_long_read_shows_its_progress_on_a_terminal_and_a_short_one_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress.progress_bar() as advance:
+        assert advance is not None
+        advance(1000, 2000)
+    assert screen.getvalue() == ""
+    with progress.progress_bar() as advance:
+        assert advance is not None
+        advance(1000, 2 * progress.LONG)
+    assert "reading" in screen.getvalue()
+
+
+def test_there_is_no_progress_bar_where_nobody_looks() -> None:
+    with progress.progress_bar() as advance:
+        assert advance is None
+
+
+def test_who_waits_for_the_compiler_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(_jit, "DISABLED", False)
+    monkeypatch.setenv("INT_ANALYZER_CACHE", str(tmp_path))
+    progress.announce_compilation([CONGESTED])
+    assert screen.getvalue() == ""
+    monkeypatch.setattr(reading, "SMALL", 1000)
+    progress.announce_compilation([CONGESTED])
+    assert "compiling the kernels" in screen.getvalue()
+
+
+def test_warmup_without_jit_has_nothing_to_do(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jit, "DISABLED", True)
+    assert run(capsys, "warmup") == (0, "nothing to compile: NUMBA_DISABLE_JIT is set\n", "")
+
+
+def test_warmup_says_where_the_kernels_are(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jit, "DISABLED", False)
+    monkeypatch.setattr(result, "warm_up", lambda: None)
+    code, out, _ = run(capsys, "warmup")
+    assert code == 0 and out.startswith("kernels ready after") and str(_jit.cache_folder()) in out
+
+
+def test_the_capture_of_warmup_is_one_that_can_be_read() -> None:
+    columns = next(Decoder(compiled=False).batches(open_source(io.BytesIO(result._ONE_PACKET))))
+    assert columns.rows("packets") == 1
