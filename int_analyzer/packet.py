@@ -14,6 +14,7 @@ from int_analyzer._jit import inlined, kernel
 from int_analyzer.capture import records
 from int_analyzer.columns import N_HOPS, N_MIRRORS, N_REPORTS, N_ROCE, get, put
 from int_analyzer.formats import int_md, roce
+from int_analyzer.formats.int_carried import IN_GENEVE, IN_GPE, IN_GPE_1, IN_GRE, int_carried
 from int_analyzer.formats.int_md import (
     HEAD,
     LENGTHS,
@@ -26,20 +27,23 @@ from int_analyzer.formats.int_md import (
 from int_analyzer.formats.int_md import int_md as read_int
 from int_analyzer.formats.int_md import looks_like as looks_like_int
 from int_analyzer.formats.int_report import looks_like as looks_like_report
-from int_analyzer.formats.int_report import report_1, report_05, reports_2
+from int_analyzer.formats.int_report import report_05, report_1, reports_2
 from int_analyzer.formats.ioam import ioam as read_ioam
+from int_analyzer.formats.mri import mri as read_mri
 from int_analyzer.formats.roce import bth as read_bth
 from int_analyzer.formats.roce import plausible as plausible_bth
 from int_analyzer.schema import (
     ABSENT8,
     ABSENT16,
     ABSENT32,
+    FORMAT_INT_MD_1,
+    FORMAT_INT_MD_2,
     FORMAT_IOAM_TRACE,
     FORMAT_MRI,
     FORMAT_NONE,
+    FORMAT_REPORT_05,
     FORMAT_REPORT_1,
     FORMAT_REPORT_2,
-    FORMAT_REPORT_05,
     FORMAT_ROCE,
     HAS_BUFFER,
     HAS_DEPTH,
@@ -81,11 +85,24 @@ from int_analyzer.settings import (
 )
 from int_analyzer.wire import ethernet as ethernet_layer
 from int_analyzer.wire import layer
-from int_analyzer.wire.ethernet import ethernet, link, mpls
+from int_analyzer.wire.ethernet import ETHERTYPE_BRIDGED, ethernet, link, mpls, of_ethertype
 from int_analyzer.wire.ip import extension, ipv4, ipv6, is_extension, mri_option, next_ioam_option, of_protocol
 from int_analyzer.wire.mirror import erspan
 from int_analyzer.wire.read import Buffer, u8, u16, u64
-from int_analyzer.wire.tunnel import geneve, gre, vxlan, vxlan_gpe
+from int_analyzer.wire.tunnel import (
+    GENEVE_CLASS_INT,
+    GENEVE_CRITICAL,
+    GPE_INT_1,
+    GPE_INT_20,
+    GPE_INT_21,
+    GPE_UNKNOWN,
+    GRE_UNKNOWN,
+    geneve,
+    gre,
+    of_gpe_protocol,
+    vxlan,
+    vxlan_gpe,
+)
 
 OK = STATUS_CODE["ok"]
 NOT_UDP = STATUS_CODE["not-udp"]
@@ -95,6 +112,8 @@ IPV6_EXTENSION_LIMIT = STATUS_CODE["ipv6-extension-limit"]
 IPV6_EXTENSION_TRUNCATED = STATUS_CODE["ipv6-extension-truncated"]
 TUNNEL_LIMIT = STATUS_CODE["tunnel-limit"]
 GENEVE_OVERRUN = STATUS_CODE["geneve-options-overrun"]
+TCP_TRUNCATED = STATUS_CODE["tcp-truncated"]
+TCP_HEADER_LENGTH = STATUS_CODE["tcp-header-length"]
 MRI_LENGTH = STATUS_CODE["mri-length"]
 REPORT_TYPE = STATUS_CODE["report-type"]
 REPORT_INNER_TRUNCATED = STATUS_CODE["report-inner-truncated"]
@@ -129,33 +148,28 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     """One record into row `row` of packets and into the other tables from counts on."""
     start = record[records.DATA]
     captured, original = record[records.CAPTURED], record[records.ORIGINAL]
-    warnings = record[records.RECORD_WARNINGS]
+    link_type, warnings = record[records.LINK], record[records.RECORD_WARNINGS]
+    time_ns, interface = record[records.TIME_NS], record[records.INTERFACE]
     limit = start + captured
     declared = start + max(captured, original)
     first_hop, first_report = counts[N_HOPS], counts[N_REPORTS]
-    put(columns, "packets.time_ns", row, record[records.TIME_NS])
+    put(columns, "packets.time_ns", row, time_ns)
     put(columns, "packets.captured_bytes", row, captured)
     put(columns, "packets.original_bytes", row, original)
-    put(columns, "packets.interface", row, record[records.INTERFACE])
+    put(columns, "packets.interface", row, interface)
     put(columns, "packets.original_dscp", row, ABSENT8)
-    put(columns, "packets.dialect", row, 0)
-    put(columns, "packets.telemetry_flags", row, 0)
-    put(columns, "packets.instructions", row, 0)
-    put(columns, "packets.namespace", row, 0)
-    put(columns, "packets.remaining_hops", row, 0)
-    put(columns, "packets.telemetry_bytes", row, 0)
     put(columns, "packets.ip_version", row, 0)
     put(columns, "hops.hop", first_hop, 0)
 
     at, kind = start, _ETHERNET
     status, status_at, bad, bad_at = OK, start, OK, start
-    formats, telemetry, tunnels, levels, vlan = 0, FORMAT_NONE, 0, 0, ABSENT16
+    formats, telemetry, tunnels, levels, vlan, csig = 0, FORMAT_NONE, 0, 0, ABSENT16, ABSENT16
     protocol, source_port, destination_port = 0, 0, 0
-    extensions, first_fragment, behind_int, in_report = 0, 0, False, False
+    extensions, first_fragment, behind_int, in_report, in_tcp = 0, 0, False, False, False
     gre_protocol, gre_sequence, report_kind, located = 0, 0, FORMAT_NONE, LOCATED_BY_STRUCTURE
     hop, roce_row, report_count, own_hop, own_format = first_hop, ABSENT32, 0, -1, FORMAT_NONE
-    if record[records.LINK] != _LINK_ETHERNET:
-        kind, at, bad, vlan = link(buffer, at, limit, record[records.LINK])
+    if link_type != _LINK_ETHERNET:
+        kind, at, bad, vlan, csig = link(buffer, at, limit, link_type)
         bad_at = at
 
     for _ in range(_MAXIMUM_LAYERS):
@@ -172,10 +186,12 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
         if kind == _END:
             break
         if kind == _ETHERNET:
-            kind, at, bad, tag = ethernet(buffer, at, limit)
+            kind, at, bad, tag, signal = ethernet(buffer, at, limit)
             bad_at = at
             if tag != ABSENT16:
                 vlan = tag
+            if csig == ABSENT16:
+                csig = signal
         elif kind == _IPV4:
             begin = at
             kind, at, limit, declared, bad, odd, options, first_fragment = ipv4(buffer, at, limit, declared, columns, row)
@@ -184,8 +200,11 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             if at != begin:
                 source_port, destination_port = 0, 0
             if options > 0:
-                found, wrong = mri_option(buffer, begin + 20, begin + 20 + options)
+                found, wrong, option = mri_option(buffer, begin + 20, begin + 20 + options)
                 formats |= found << FORMAT_MRI
+                if option != 0:
+                    hop = first_hop + read_mri(buffer, option, columns, row, first_hop)
+                    telemetry = FORMAT_MRI
                 if wrong != 0 and status == OK:
                     status, status_at = MRI_LENGTH, wrong
             if kind == _IPV4 or kind == _IPV6:
@@ -276,7 +295,9 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             if added >= 0:
                 hop = first_hop + added
                 telemetry = found
-            if at != 0 and npt == 2:
+            if in_tcp:
+                kind = _END
+            elif at != 0 and npt == 2:
                 protocol = u8(buffer, begin + 3)
                 put(columns, "packets.protocol", row, protocol)
                 source_port, destination_port = 0, 0
@@ -303,13 +324,30 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
         elif kind == _TCP:
             if limit - at >= 4:
                 source_port, destination_port = u16(buffer, at), u16(buffer, at + 2)
-            kind, bad, bad_at = _END, NOT_UDP, at
+            in_tcp = True
+            service = get(columns, "packets.dscp", row)
+            kind, at, bad, located = _int_in_tcp(buffer, at, limit, declared, service, behind_int, settings)
+            bad_at = at
         elif kind == _GRE:
             begin = at
-            kind, at, bad, gre_protocol, gre_sequence = gre(buffer, at, limit)
+            kind, at, bad, gre_protocol, gre_sequence = gre(buffer, at, limit, settings.gre_protocols)
             bad_at = begin
             if bad == OK and kind != _ERSPAN:
                 tunnels |= _TUNNEL_GRE
+            if kind == _INT:
+                begin = at
+                bad, bad_at, odd, added, at, found = int_carried(buffer, at, limit, declared, IN_GRE, settings, columns, row, first_hop)
+                warnings |= odd
+                formats |= _bit_of(found)
+                if added >= 0:
+                    hop = first_hop + added
+                    telemetry = found
+                kind = _END
+                if at != 0:
+                    protocol = u16(buffer, begin + 2)
+                    kind = _ETHERNET if protocol == ETHERTYPE_BRIDGED else of_ethertype(protocol)
+                    if kind == _END and bad == OK:
+                        bad, bad_at = GRE_UNKNOWN, at
         elif kind == _ERSPAN:
             mirror = counts[N_MIRRORS]
             kind, at, bad, odd, tunnel = erspan(buffer, at, limit, gre_protocol, gre_sequence, columns, mirror)
@@ -334,23 +372,59 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                 tunnels |= _TUNNEL_VXLAN
         elif kind == _VXLAN_GPE:
             begin = at
-            kind, at, bad, odd, found = vxlan_gpe(buffer, at, limit, declared)
+            protocol, at, bad, odd = vxlan_gpe(buffer, at, limit)
             bad_at = at
             warnings |= odd
-            if found != FORMAT_NONE:
-                formats |= 1 << found
-            if at != begin or found != FORMAT_NONE:
-                tunnels |= _TUNNEL_GPE
+            kind = _END
+            if bad == OK:
+                if protocol == GPE_INT_20 or protocol == GPE_INT_21 or protocol == GPE_INT_1:
+                    tunnels |= _TUNNEL_GPE
+                    shim, carrier = at, (IN_GPE_1 if protocol == GPE_INT_1 else IN_GPE)
+                    bad, bad_at, odd, added, at, found = int_carried(
+                        buffer, at, limit, declared, carrier, settings, columns, row, first_hop
+                    )
+                    warnings |= odd
+                    formats |= _bit_of(found)
+                    if added >= 0:
+                        hop = first_hop + added
+                        telemetry = found
+                    if at != 0:
+                        protocol = u8(buffer, shim + 3)
+                if at != 0:
+                    kind = of_gpe_protocol(protocol)
+                    if kind == _END:
+                        if bad == OK:
+                            bad, bad_at = GPE_UNKNOWN, begin
+                    else:
+                        tunnels |= _TUNNEL_GPE
         elif kind == _GENEVE:
             begin = at
-            kind, at, bad, odd, found, broken = geneve(buffer, at, limit)
+            kind, at, bad = geneve(buffer, at, limit)
             bad_at = begin
-            warnings |= odd
-            formats |= found
-            if broken != 0 and status == OK:
-                status, status_at = GENEVE_OVERRUN, broken
             if bad == OK:
                 tunnels |= _TUNNEL_GENEVE
+            if at != begin:
+                option = begin + 8
+                while option < at:
+                    following = option + 4 + (u8(buffer, option + 3) & 0x1F) * 4 if at - option >= 4 else at + 1
+                    if following > at:
+                        if status == OK:
+                            status, status_at = GENEVE_OVERRUN, option
+                        break
+                    if u8(buffer, option + 2) & 0x80 != 0:
+                        warnings |= GENEVE_CRITICAL
+                    if _is_int_class(u16(buffer, option), settings.geneve_classes) and _is_int_type(u8(buffer, option + 2)):
+                        fault, fault_at, odd, added, _, found = int_carried(
+                            buffer, option, limit, following, IN_GENEVE, settings, columns, row, first_hop
+                        )
+                        warnings |= odd
+                        formats |= _bit_of(found)
+                        if added >= 0:
+                            hop = first_hop + added
+                            telemetry = found
+                        if fault != OK and status == OK:
+                            status, status_at = fault, fault_at
+                    option = following
         elif kind == _REPORT:
             begin, has_hop, end, own_format = at, False, declared, report_kind
             report = counts[N_REPORTS]
@@ -387,12 +461,22 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
         else:
             break
 
+    if telemetry == FORMAT_NONE:
+        put(columns, "packets.dialect", row, 0)
+        put(columns, "packets.telemetry_flags", row, 0)
+        put(columns, "packets.instructions", row, 0)
+        put(columns, "packets.namespace", row, 0)
+        put(columns, "packets.remaining_hops", row, 0)
+        put(columns, "packets.telemetry_bytes", row, 0)
     if own_hop >= 0:
         if telemetry == FORMAT_NONE:
             telemetry = own_format
         hop += _report_hop(columns, own_hop, first_hop, hop, row)
-    if hop - first_hop > 1 and _repeated(columns, first_hop, hop):
-        warnings |= NODE_REPEATED
+    by_stack = own_hop < 0 and (telemetry == FORMAT_INT_MD_1 or telemetry == FORMAT_INT_MD_2)
+    if hop - first_hop > 1 and not (by_stack and warnings & NODE_REPEATED == 0):
+        warnings &= ~NODE_REPEATED
+        if _repeated(columns, first_hop, hop):
+            warnings |= NODE_REPEATED
     if get(columns, "packets.ip_version", row) == 0:
         put(columns, "packets.src_hi", row, 0)
         put(columns, "packets.src_lo", row, 0)
@@ -407,6 +491,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     counts[N_HOPS] = hop
     put(columns, "packets.tunnels", row, tunnels)
     put(columns, "packets.vlan_id", row, vlan)
+    put(columns, "packets.csig", row, csig)
     put(columns, "packets.src_port", row, source_port)
     put(columns, "packets.dst_port", row, destination_port)
     put(columns, "packets.formats", row, formats)
@@ -418,6 +503,56 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     put(columns, "packets.status", row, status)
     put(columns, "packets.status_at", row, min(status_at - start, 65535) if status != OK else 0)
     put(columns, "packets.warnings", row, warnings)
+
+
+@inlined
+def _bit_of(found: int) -> int:
+    """The bit of a format in the column `formats`; none for FORMAT_NONE."""
+    return 1 << found if found != FORMAT_NONE else 0
+
+
+@inlined
+def _is_int_class(option_class: int, configured: Any) -> bool:
+    """Whether a Geneve option class carries INT: the assigned one or one of the profile."""
+    if option_class == GENEVE_CLASS_INT:
+        return True
+    for i in range(configured.shape[0]):
+        if configured[i] == option_class:
+            return True
+    return False
+
+
+@inlined
+def _is_int_type(option_type: int) -> bool:
+    """Geneve option types of INT that have a body: MD and MX."""
+    return option_type == 1 or option_type == 3
+
+
+@kernel
+def _int_in_tcp(
+    buffer: Buffer, at: int, limit: int, declared: int, service: int, behind_int: bool, settings: Any
+) -> tuple[int, int, int, int]:
+    """INT behind a TCP header, by DSCP or marker of the profile: (layer, where, status, how it was located).
+
+    It stands behind the options, or in some deployments between the fixed header and the options.
+    """
+    if limit - at < 20:
+        return _END, at, TCP_TRUNCATED, LOCATED_BY_STRUCTURE
+    header = (u8(buffer, at + 12) >> 4) * 4
+    if header < 20:
+        return _END, at, TCP_HEADER_LENGTH, LOCATED_BY_STRUCTURE
+    if limit - at < header:
+        return _END, at, TCP_TRUNCATED, LOCATED_BY_STRUCTURE
+    numbers = settings.numbers
+    marked = numbers[INT_DSCP_MASK] != 0 and service & numbers[INT_DSCP_MASK] == numbers[INT_DSCP_VALUE]
+    if not behind_int and (marked or numbers[INT_MARKER_SET] != 0):
+        for begin in (at + header, at + 20):
+            if numbers[INT_MARKER_SET] != 0 and limit - begin >= 8 and u64(buffer, begin) == numbers[INT_MARKER]:
+                if looks_like_int(buffer, begin + 8, limit, declared, LENGTHS):
+                    return _INT, begin + 8, OK, LOCATED_BY_MARKER
+            if marked and looks_like_int(buffer, begin, limit, declared, LENGTHS):
+                return _INT, begin, OK, LOCATED_BY_DSCP
+    return _END, at, NOT_UDP, LOCATED_BY_STRUCTURE
 
 
 @inlined

@@ -41,6 +41,8 @@ class Detect:
     vxlan_ports: tuple[int, ...] = ()
     vxlan_gpe_ports: tuple[int, ...] = ()
     geneve_ports: tuple[int, ...] = ()
+    gre_int_protocols: tuple[int, ...] = ()
+    geneve_int_classes: tuple[int, ...] = ()
     structure: bool = True
     int_dialect: str = AUTO_DIALECT
 
@@ -164,7 +166,13 @@ class Profile:
             numbers[settings.INT_DIALECT] = _dialect_names()[detect.int_dialect]
         numbers[settings.DETECT_BY_STRUCTURE] = int(detect.structure)
         rows = [(domain.id, domain.source_only_words, domain.hop_words) for domain in self.domains]
-        return settings.Settings(roles, numbers, np.array(rows, dtype=np.int64).reshape(-1, 3))
+        return settings.Settings(
+            roles,
+            numbers,
+            np.array(rows, dtype=np.int64).reshape(-1, 3),
+            np.array(detect.gre_int_protocols, dtype=np.int64),
+            np.array(detect.geneve_int_classes, dtype=np.int64),
+        )
 
     def describe(self) -> str:
         """One line of what the profile declares."""
@@ -238,6 +246,8 @@ def _detect(table: Table) -> Detect:
         dialect = table.choice("int_dialect", dialect, (AUTO_DIALECT, *_dialect_names()))
     return Detect(
         int_dscp=_dscp(table),
+        gre_int_protocols=table.ports("gre_int_protocols"),
+        geneve_int_classes=table.ports("geneve_int_classes"),
         marker=table.integer("marker", None, 0, ID_LIMIT),
         structure=table.flag("structure", True),
         int_dialect=dialect,

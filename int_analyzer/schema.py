@@ -60,14 +60,14 @@ FORMAT_LIST: tuple[Format, ...] = (
     Format(FORMAT_ROCE, "roce", "RoCEv2 transport", "IBTA Vol.1, Annex A17", True),
     Format(FORMAT_INT_MD_1, "int-md-1.0", "INT-MD v1.0 (and v1.0 layouts with another version value)", "P4.org INT v1.0 §4.6-4.7", True),
     Format(FORMAT_INT_MD_2, "int-md-2.x", "INT-MD v2.0 and v2.1", "P4.org INT v2.1 §5.7-5.8", True),
-    Format(FORMAT_INT_MX, "int-mx", "INT-MX (instructions only, no stack)", "P4.org INT v2.1 §5.9", False),
+    Format(FORMAT_INT_MX, "int-mx", "INT-MX (instructions only, no stack)", "P4.org INT v2.1 §5.9", True),
     Format(FORMAT_REPORT_05, "report-0.5", "Telemetry Report v0.5", "P4.org Telemetry Report v0.5", True),
     Format(FORMAT_REPORT_1, "report-1.0", "Telemetry Report v1.0", "P4.org Telemetry Report v1.0", True),
     Format(FORMAT_REPORT_2, "report-2.0", "Telemetry Report v2.0", "P4.org Telemetry Report v2.0 §3.2-3.4", True),
     Format(FORMAT_IOAM_TRACE, "ioam-trace", "IOAM pre-allocated trace in IPv6", "RFC 9197 §4.4, RFC 9486", True),
     Format(FORMAT_IOAM_OTHER, "ioam-other", "other IOAM options in IPv6 (incremental, POT, E2E, DEX)", "RFC 9197, RFC 9326", False),
-    Format(FORMAT_MRI, "mri", "MRI option of the P4 tutorials", "p4lang/tutorials, exercise mri", False),
-    Format(FORMAT_INT_05, "int-0.5", "INT v0.5 (with tail)", "P4.org INT v0.5", False),
+    Format(FORMAT_MRI, "mri", "MRI option of the P4 tutorials", "p4lang/tutorials, exercise mri", True),
+    Format(FORMAT_INT_05, "int-0.5", "INT v0.5 (with tail)", "P4.org INT v0.5", True),
 )
 FORMAT_BY_ID = {entry.id: entry for entry in FORMAT_LIST}
 
@@ -153,6 +153,8 @@ STATUSES: tuple[Status, ...] = tuple(
             ("ioam-stack-truncated", "ioam", "captured bytes end inside the trace data: the most recent nodes are kept"),
             ("ioam-loopback-type", "ioam", "loopback flag with a trace type other than node id only"),
             ("mri-length", "ip", "the MRI option's length contradicts its count"),
+            ("tcp-truncated", "tcp", "captured bytes end inside the TCP header"),
+            ("tcp-header-length", "tcp", "the TCP data offset is below 5"),
         )
     )
 )
@@ -217,6 +219,7 @@ PACKETS: tuple[Column, ...] = (
     Column("interface", "uint16", "", "pcapng interface number (0 in a classic pcap)"),
     Column("tunnels", "uint8", "", "tunnels and mirrors around the packet, a bit each (schema.TUNNELS)"),
     Column("vlan_id", "uint16", "", "VLAN of the innermost Ethernet header that had a tag", absent=ABSENT16),
+    Column("csig", "uint16", "", "CSIG tag: signal type 3, reserved 1, value 5, locator 7 bits", absent=ABSENT16),
     Column("ip_version", "uint8", "", "4, 6, or 0 if not IP (innermost IP header; so all columns down to payload_bytes)"),
     Column("src_hi", "int64", "", "source address, upper 64 bits (0 for IPv4)", shown="uint64"),
     Column("src_lo", "int64", "", "source address, lower 64 bits (the address for IPv4)", shown="uint64"),

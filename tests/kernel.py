@@ -32,7 +32,11 @@ def settings_of(profile: dict[str, Any] | None) -> Any:
         made.numbers[settings.INT_MARKER] = np.uint64(profile["marker"]).astype(np.int64)
         made.numbers[settings.INT_MARKER_SET] = 1
     domains = [(domain, *words) for domain, words in profile.get("domains", {}).items()]
-    return made._replace(domains=np.array(domains, dtype=np.int64).reshape(-1, 3))
+    return made._replace(
+        domains=np.array(domains, dtype=np.int64).reshape(-1, 3),
+        gre_protocols=np.array(profile.get("gre_int_protocols", ()), dtype=np.int64),
+        geneve_classes=np.array(profile.get("geneve_int_classes", ()), dtype=np.int64),
+    )
 
 
 def capture_bytes(packets: Iterable[Packet], link_type: int = 1) -> bytes:

@@ -15,7 +15,7 @@ from int_analyzer._jit import inlined, kernel
 
 
 class Dialect(NamedTuple):
-    """A layout: `layout` 1 is the v1.0 header (8 bytes, shim length with shim), 2 the v2.x one; widths in 4-byte words."""
+    """A layout: `layout` 1 is the v1.0 header (8 bytes, shim length with shim), 2 the v2.x one, 0 neither; widths in 4-byte words."""
 
     name: str
     layout: int
@@ -35,9 +35,11 @@ DIALECTS: tuple[Dialect, ...] = (
     Dialect("int-2.x-level2-16", 2, 2, 2, 1, "v2.x with 16-bit level-2 ids"),
     Dialect("int-1.0-time64", 1, 1, 2, 2, "v1.0 with 64-bit times"),
     Dialect("int-1.0-level2-16", 1, 1, 1, 1, "v1.0 with 16-bit level-2 ids"),
+    Dialect("int-0.5", 0, 0, 1, 1, "P4.org INT v0.5: total hop count and a tail; every item 4 bytes"),
 )
 DIALECT_NAMES: dict[str, int] = {dialect.name: number for number, dialect in enumerate(DIALECTS) if dialect.name}
-SPECIFICATION = frozenset({0, DIALECT_NAMES["int-2.x"], DIALECT_NAMES["int-1.0"]})
+INT_05 = DIALECT_NAMES["int-0.5"]
+SPECIFICATION = frozenset({0, DIALECT_NAMES["int-2.x"], DIALECT_NAMES["int-1.0"], INT_05})
 
 RESERVED_1, RESERVED_2 = 0x00FE, 0x007E
 """Reserved bits of the bitmap: 8-14 in v1.0, 9-14 in v2.x."""

@@ -59,7 +59,7 @@ def plausible(buffer: Buffer, at: int, limit: int, kind: int) -> bool:
     if kind == _ETHERNET:
         if limit - at < 14:
             return False
-        kind, at, _status, _vlan = ethernet(buffer, at, limit)
+        kind, at, _status, _vlan, _csig = ethernet(buffer, at, limit)
         if kind == _MPLS:
             return True
     if at >= limit:

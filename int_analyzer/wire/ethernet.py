@@ -42,9 +42,9 @@ def of_ethertype(ethertype: int) -> int:
 
 
 @inlined
-def tags(buffer: Buffer, at: int, limit: int, ethertype: int) -> tuple[int, int, int, int]:
-    """Skip VLAN, QinQ and CSIG tags behind an EtherType: (next layer, where, status, VLAN id or ABSENT16)."""
-    vlan = ABSENT16
+def tags(buffer: Buffer, at: int, limit: int, ethertype: int) -> tuple[int, int, int, int, int]:
+    """Skip VLAN, QinQ and CSIG tags behind an EtherType: (next layer, where, status, VLAN id or ABSENT16, CSIG tag or ABSENT16)."""
+    vlan, csig = ABSENT16, ABSENT16
     for count in range(_MAXIMUM_TAGS + 1):
         vlan_tag = (
             ethertype == ETHERTYPE_VLAN
@@ -54,51 +54,53 @@ def tags(buffer: Buffer, at: int, limit: int, ethertype: int) -> tuple[int, int,
         )
         if not vlan_tag and ethertype != ETHERTYPE_CSIG:
             following = of_ethertype(ethertype)
-            return following, at, (OK if following != _END else NOT_IP), vlan
+            return following, at, (OK if following != _END else NOT_IP), vlan, csig
         if count == _MAXIMUM_TAGS:
             break
         if limit - at < 4:
-            return _END, at, LINK_TRUNCATED, vlan
+            return _END, at, LINK_TRUNCATED, vlan, csig
         if vlan_tag:
             vlan = u16(buffer, at) & 0xFFF
+        elif csig == ABSENT16:
+            csig = u16(buffer, at)
         ethertype = u16(buffer, at + 2)
         at += 4
-    return _END, at, VLAN_LIMIT, vlan
+    return _END, at, VLAN_LIMIT, vlan, csig
 
 
 @inlined
-def ethernet(buffer: Buffer, at: int, limit: int) -> tuple[int, int, int, int]:
-    """Ethernet header and its tags: (next layer, where, status, VLAN id or ABSENT16)."""
+def ethernet(buffer: Buffer, at: int, limit: int) -> tuple[int, int, int, int, int]:
+    """Ethernet header and its tags: (next layer, where, status, VLAN id or ABSENT16, CSIG tag or ABSENT16)."""
     if limit - at < 14:
-        return _END, at, LINK_TRUNCATED, ABSENT16
+        return _END, at, LINK_TRUNCATED, ABSENT16, ABSENT16
     return tags(buffer, at + 14, limit, u16(buffer, at + 12))
 
 
 @kernel
-def link(buffer: Buffer, at: int, limit: int, link_type: int) -> tuple[int, int, int, int]:
-    """Header of a link type other than Ethernet: (next layer, where, status, VLAN id or ABSENT16)."""
+def link(buffer: Buffer, at: int, limit: int, link_type: int) -> tuple[int, int, int, int, int]:
+    """Header of a link type other than Ethernet: (next layer, where, status, VLAN id or ABSENT16, CSIG tag or ABSENT16)."""
     if link_type == LINK_SLL:
         if limit - at < 16:
-            return _END, at, LINK_TRUNCATED, ABSENT16
+            return _END, at, LINK_TRUNCATED, ABSENT16, ABSENT16
         return tags(buffer, at + 16, limit, u16(buffer, at + 14))
     if link_type == LINK_SLL2:
         if limit - at < 20:
-            return _END, at, LINK_TRUNCATED, ABSENT16
+            return _END, at, LINK_TRUNCATED, ABSENT16, ABSENT16
         return tags(buffer, at + 20, limit, u16(buffer, at))
     if link_type == LINK_IPV4:
-        return _IPV4, at, OK, ABSENT16
+        return _IPV4, at, OK, ABSENT16, ABSENT16
     if link_type == LINK_IPV6:
-        return _IPV6, at, OK, ABSENT16
+        return _IPV6, at, OK, ABSENT16, ABSENT16
     if link_type == LINK_RAW or link_type == 12 or link_type == 14:
         if limit - at < 1:
-            return _END, at, LINK_TRUNCATED, ABSENT16
+            return _END, at, LINK_TRUNCATED, ABSENT16, ABSENT16
         version = u8(buffer, at) >> 4
         if version == 4:
-            return _IPV4, at, OK, ABSENT16
+            return _IPV4, at, OK, ABSENT16, ABSENT16
         if version == 6:
-            return _IPV6, at, OK, ABSENT16
-        return _END, at, NOT_IP, ABSENT16
-    return _END, at, LINK_UNKNOWN, ABSENT16
+            return _IPV6, at, OK, ABSENT16, ABSENT16
+        return _END, at, NOT_IP, ABSENT16, ABSENT16
+    return _END, at, LINK_UNKNOWN, ABSENT16, ABSENT16
 
 
 @kernel

@@ -110,9 +110,9 @@ def ipv4(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: 
 
 
 @kernel
-def mri_option(buffer: Buffer, at: int, end: int) -> tuple[int, int]:
-    """MRI options of the P4 tutorials among IPv4 options: (whether there are, where one has a wrong length or 0). Other damage is ignored."""
-    found, wrong = 0, 0
+def mri_option(buffer: Buffer, at: int, end: int) -> tuple[int, int, int]:
+    """MRI options of the P4 tutorials among IPv4 options: (whether there are, the first wrong one or 0, the first right one or 0)."""
+    found, wrong, right = 0, 0, 0
     for _ in range(40):
         if at >= end:
             break
@@ -128,10 +128,12 @@ def mri_option(buffer: Buffer, at: int, end: int) -> tuple[int, int]:
             if length < 4 or at + length > end or length != 4 + 8 * u16(buffer, at + 2):
                 if wrong == 0:
                     wrong = at
+            elif right == 0:
+                right = at
         if length < 2:
             break
         at += length
-    return found, wrong
+    return found, wrong, right
 
 
 @inlined
