@@ -26,7 +26,7 @@ from int_analyzer.formats.int_md import (
 from int_analyzer.formats.int_md import int_md as read_int
 from int_analyzer.formats.int_md import looks_like as looks_like_int
 from int_analyzer.formats.int_report import looks_like as looks_like_report
-from int_analyzer.formats.int_report import report_1, report_05, reports_2
+from int_analyzer.formats.int_report import report_05, report_1, reports_2
 from int_analyzer.formats.ioam import ioam as read_ioam
 from int_analyzer.formats.roce import bth as read_bth
 from int_analyzer.formats.roce import plausible as plausible_bth
@@ -37,9 +37,9 @@ from int_analyzer.schema import (
     FORMAT_IOAM_TRACE,
     FORMAT_MRI,
     FORMAT_NONE,
+    FORMAT_REPORT_05,
     FORMAT_REPORT_1,
     FORMAT_REPORT_2,
-    FORMAT_REPORT_05,
     FORMAT_ROCE,
     HAS_BUFFER,
     HAS_DEPTH,

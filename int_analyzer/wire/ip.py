@@ -111,7 +111,7 @@ def ipv4(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: 
 
 @kernel
 def mri_option(buffer: Buffer, at: int, end: int) -> tuple[int, int]:
-    """MRI options of the P4 tutorials among IPv4 options: (whether there are, where one has a wrong length or 0). Other damage is ignored."""
+    """MRI options of the P4 tutorials among IPv4 options: (whether there are, the first of a wrong length or 0)."""
     found, wrong = 0, 0
     for _ in range(40):
         if at >= end:
