@@ -1,6 +1,6 @@
 """The C twin's view of the schema: a header with the tables it fills, statuses, warnings, formats and batch sizes.
 
-    python -m benchmarks.columns_header build/columns.h
+python -m benchmarks.columns_header build/columns.h
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Our columns against those of the C twin, row by row and in full, for the packets that the twin follows to their end.
 
-    python -m benchmarks.compare FILE…
+python -m benchmarks.compare FILE…
 """
 
 from __future__ import annotations

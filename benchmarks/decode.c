@@ -21,6 +21,7 @@
 #include "twin/packet.h"
 
 #define N_COLUMNS (sizeof COLUMNS / sizeof COLUMNS[0])
+#define LL (long long)
 #define STEP (64 * 1024 * 1024)
 #define MAXIMUM_RECORD (256 * 1024 * 1024)
 
@@ -259,7 +260,7 @@ int main(int argc, char **argv) {
         open_dump(&dump, argv[3]);
         totals = walk_file(map_file(name), &batch, &dump);
         close_dump(&dump);
-        printf("{\"packets\": %lld, \"hops\": %lld, \"roce\": %lld}\n", (long long)totals.packets, (long long)totals.hops, (long long)totals.roce);
+        printf("{\"packets\": %lld, \"hops\": %lld, \"roce\": %lld}\n", LL totals.packets, LL totals.hops, LL totals.roce);
         return 0;
     }
     int64_t best_cpu = INT64_MAX, best_wall = INT64_MAX;
@@ -287,8 +288,8 @@ int main(int argc, char **argv) {
         best_cpu = cpu < best_cpu ? cpu : best_cpu;
         best_wall = wall < best_wall ? wall : best_wall;
     }
-    printf("{\"packets\": %lld, \"hops\": %lld, \"roce\": %lld, \"chunks\": %lld, \"bytes\": %lld, \"cpu_ns\": %lld, \"wall_ns\": %lld, \"sum\": %llu}\n",
-           (long long)totals.packets, (long long)totals.hops, (long long)totals.roce, (long long)totals.chunks, (long long)file.size,
-           (long long)best_cpu, (long long)best_wall, (unsigned long long)sum);
+    printf("{\"packets\": %lld, \"hops\": %lld, \"roce\": %lld, \"chunks\": %lld, ", LL totals.packets, LL totals.hops, LL totals.roce,
+           LL totals.chunks);
+    printf("\"cpu_ns\": %lld, \"wall_ns\": %lld, \"sum\": %llu}\n", LL best_cpu, LL best_wall, (unsigned long long)sum);
     return 0;
 }

@@ -1,8 +1,8 @@
 """Our own speed, inside one process and after compilation.
 
-    python -m benchmarks.measure decode FILE REPEATS       best CPU and wall time of decoding the whole file
-    python -m benchmarks.measure threads FILE FILE N       two captures one after the other against both at once
-    python -m benchmarks.measure groupby FILE REPEATS      statistics by queue: our fold, polars, pandas
+python -m benchmarks.measure decode FILE REPEATS       best CPU and wall time of decoding the whole file
+python -m benchmarks.measure threads FILE FILE N       two captures one after the other against both at once
+python -m benchmarks.measure groupby FILE REPEATS      statistics by queue: our fold, polars, pandas
 """
 
 from __future__ import annotations

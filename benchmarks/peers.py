@@ -1,6 +1,6 @@
 """Other tools on the same capture: each decodes all its packets and is charged its CPU time, start-up excluded.
 
-    python -m benchmarks.peers NAME FILE     one line of JSON: packets, hops, cpu_ns
+python -m benchmarks.peers NAME FILE     one line of JSON: packets, hops, cpu_ns
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """All ratios, measured: builds the C twin and captures in build/, prints the table, writes build/bench.json. `--quick` takes minutes less.
 
-    python benchmarks/run.py [--quick | --full] [--only NAME…]
+python benchmarks/run.py [--quick | --full] [--only NAME…]
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ MEMORY_BOUND_MB = 300
 
 
 def verdict(target: Target, ratio: float | None) -> str:
-    """"met", "within bound", "WORSE THAN BOUND", or "not measured"."""
+    """ "met", "within bound", "WORSE THAN BOUND", or "not measured"."""
     if ratio is None:
         return "not measured"
     if ratio <= target.target if target.less_is_better else ratio >= target.target:

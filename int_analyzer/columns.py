@@ -86,15 +86,15 @@ def allocate(packets: int = PACKETS_PER_BATCH) -> Columns:
     if packets != PACKETS_PER_BATCH:
         places, size = _places({name: max(rows * packets // PACKETS_PER_BATCH, 512) for name, rows in _CAPACITY.items()})
     arena = np.zeros(size, dtype=np.uint8)
-    tables = []
+    tables: dict[str, Any] = {}
     for name, table in schema.TABLES.items():
         arrays = []
         for column in schema.kernel_columns(table):
             place = places[f"{name}.{column}"]
             end = place.offset + place.rows * np.dtype(place.dtype).itemsize
             arrays.append(arena[place.offset : end].view(place.dtype))
-        tables.append(schema.COLUMN_CLASSES[name](*arrays))
-    return Columns(*tables, counts=np.zeros(N_COUNTS, dtype=np.int64), arena=arena)
+        tables[name] = schema.COLUMN_CLASSES[name](*arrays)
+    return Columns(**tables, counts=np.zeros(N_COUNTS, dtype=np.int64), arena=arena)
 
 
 def _compiled_put() -> Any:

@@ -34,7 +34,7 @@ STOP_END, STOP_FULL, STOP_CONTROL, STOP_DAMAGE = records.NEEDS_MORE, 0, records.
 """Why a batch ended: bytes used up, columns full, a pcapng block for Python, damage (counts[STOP_DETAIL] says which)."""
 
 _ROWS_PER_PACKET = 256
-"""The most hops or reports that one packet can give (252 INT hops of one word and the report's own, 61 IOAM nodes, 255 reports)."""
+"""The most hops or reports of one packet: 252 INT hops of one word and the report's own, 61 IOAM nodes, 255 reports."""
 
 
 @kernel
@@ -52,7 +52,8 @@ def decode_batch(
 ) -> None:
     """Decode records from `position` on until `capacity` packets or the bytes end; fills columns and counts.
 
-    `columns` is the arena (uint8[:]) when compiled, views by name when not (columns.put). A packet whose rows might not fit is left for the next batch. `record` is scratch, int64[RECORD_SIZE].
+    `columns` is the arena (uint8[:]) when compiled, views by name when not (columns.put). A packet whose rows might not fit is left for
+    the next batch. `record` is scratch, int64[RECORD_SIZE].
     """
     counts[N_HOPS] = 0
     counts[N_ROCE] = 0
@@ -84,6 +85,8 @@ class Decoder:
     """
 
     def __init__(self, settings: Any = None, compiled: bool = True, packets: int = PACKETS_PER_BATCH) -> None:
+        if not 0 < packets <= PACKETS_PER_BATCH:
+            raise ValueError(f"a batch holds 1 to {PACKETS_PER_BATCH} packets, not {packets}")
         self.settings = default_settings() if settings is None else settings
         self.columns = allocate()
         self._capacity = packets

@@ -1,9 +1,9 @@
 """What can go wrong around packets. A packet itself never raises: it gets a status (schema.STATUSES).
 
-    IntAnalyzerError
-    ├── CaptureError    the bytes are not a capture, or stop being one
-    ├── SourceError     the capture cannot be reached: missing, empty folder, no permission
-    └── ProfileError    the profile says something that cannot be
+IntAnalyzerError
+├── CaptureError    the bytes are not a capture, or stop being one
+├── SourceError     the capture cannot be reached: missing, empty folder, no permission
+└── ProfileError    the profile says something that cannot be
 """
 
 from __future__ import annotations

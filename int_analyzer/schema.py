@@ -84,14 +84,16 @@ class Status(NamedTuple):
     reject: bool = True
 
 
+_HARMLESS = ("ok", "not-ip", "not-udp", "fragment")
+
 STATUSES: tuple[Status, ...] = tuple(
-    Status(code, *entry)
-    for code, entry in enumerate(
+    Status(code, name, layer, doc, name not in _HARMLESS)
+    for code, (name, layer, doc) in enumerate(
         (
-            ("ok", "", "read to the end of what is understood", False),
-            ("not-ip", "ethernet", "neither IPv4 nor IPv6 (ARP, LLDP, PFC pause, …)", False),
-            ("not-udp", "ip", "TCP, ICMP or another protocol that carries nothing read here", False),
-            ("fragment", "ip", "not the first fragment: the transport header is in another packet", False),
+            ("ok", "", "read to the end of what is understood"),
+            ("not-ip", "ethernet", "neither IPv4 nor IPv6 (ARP, LLDP, PFC pause, …)"),
+            ("not-udp", "ip", "TCP, ICMP or another protocol that carries nothing read here"),
+            ("fragment", "ip", "not the first fragment: the transport header is in another packet"),
             ("link-type-unknown", "link", "the interface's link type is not one of those read"),
             ("link-truncated", "link", "captured bytes end inside the link-layer header"),
             ("vlan-limit", "ethernet", "more than 8 VLAN tags"),
@@ -206,7 +208,16 @@ _WARNINGS = (
 WARNINGS: tuple[Warning_, ...] = tuple(Warning_(bit, *entry) for bit, entry in enumerate(_WARNINGS))
 WARNING_BIT = {entry.name: 1 << entry.bit for entry in WARNINGS}
 
-TUNNELS = {0x01: "mpls", 0x02: "gre", 0x04: "erspan-1", 0x08: "erspan-2", 0x10: "erspan-3", 0x20: "vxlan", 0x40: "vxlan-gpe", 0x80: "geneve"}
+TUNNELS = {
+    0x01: "mpls",
+    0x02: "gre",
+    0x04: "erspan-1",
+    0x08: "erspan-2",
+    0x10: "erspan-3",
+    0x20: "vxlan",
+    0x40: "vxlan-gpe",
+    0x80: "geneve",
+}
 """Bits of the column `tunnels`."""
 
 # ------------------------------------------------------------------------------------------------------------------ tables
@@ -267,7 +278,7 @@ HOPS: tuple[Column, ...] = (
     Column("queue_id", "uint8", "", "queue id", HAS_QUEUE),
     Column("queue_depth_raw", "uint32", "raw", "queue occupancy in the device's unit", HAS_DEPTH),
     Column("queue_depth_bytes", "int64", "bytes", "queue occupancy; NA if the unit is unknown", source="derived"),
-    Column("ingress_time_raw", "int64", "raw", "ingress time of the device; IOAM: seconds × 2^32 + fraction", HAS_INGRESS_TIME, shown="uint64"),
+    Column("ingress_time_raw", "int64", "raw", "device ingress time; IOAM: seconds × 2^32 + fraction", HAS_INGRESS_TIME, shown="uint64"),
     Column("egress_time_raw", "int64", "raw", "egress time of the device", HAS_EGRESS_TIME, shown="uint64"),
     Column("ingress_time_ns", "int64", "ns", "ingress time on the node's own clock; NA if the unit is unknown", source="derived"),
     Column("egress_time_ns", "int64", "ns", "egress time on the node's own clock; NA if the unit is unknown", source="derived"),

@@ -110,7 +110,8 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           counts. NPT 2: protocol byte gives the next header, `protocol` column becomes it, ports those of the inner UDP/TCP.
 #           original_dscp: v1 byte 3 >> 2; v2, NPT 0 as written: byte 3 >> 2, if byte 3 is 0 byte 2 >> 2 (laofan). NPT 1, 2: None.
 #           stack cut by the capture or a cut report: int-stack-truncated, status_at = first hop that is not whole; whole hops are kept
-#           at their true position (the lengths tell how many there were), all with HOP_TRUNCATED_PATH. Source-only data cut: nothing is missing, ok.
+#           at their true position (the lengths tell how many there were), all with HOP_TRUNCATED_PATH.
+#           Source-only data cut: nothing is missing, ok.
 #           E: w int-hop-exceeded, M: w int-mtu-exceeded. v1 flags bits 6, 7, 8 = C, E, M; v2 bits 4, 5, 6 = D, E, M.
 #           telemetry_bytes = shim + header + stack, + 8 for a marker, + 8 for NPT 2. MX, 0.5: 0 (nothing but the format bit).
 #           telemetry, dialect, instructions, namespace, … are set when the checks pass (opaque included), also with an empty stack.
@@ -935,9 +936,7 @@ class Reader:
             expected = version == 2 and first >> 4 == 1 and first >> 2 & 3 != 3
         if bitmap == 0:
             return expected and empty and hop_words == 0
-        return expected and any(
-            sum(size for _, size in layout) == hop_words for layout in self.layouts(version, bitmap)
-        )
+        return expected and any(sum(size for _, size in layout) == hop_words for layout in self.layouts(version, bitmap))
 
     def int_surely(self, measured: dict[str, Any], at: int) -> bool:
         """On any other port all lengths must hold, no domain may be needed, and reserved bits must be zero."""

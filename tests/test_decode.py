@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -151,7 +152,7 @@ def test_absent_values_are_never_written_over_by_their_stand_in() -> None:
 
 def test_columns_do_not_overlap_and_start_on_cache_lines() -> None:
     places = sorted(PLACES.values())
-    for earlier, later in zip(places, places[1:], strict=False):
+    for earlier, later in itertools.pairwise(places):
         assert earlier.offset + earlier.rows * np.dtype(earlier.dtype).itemsize <= later.offset
     assert all(place.offset % 64 == 0 for place in places)
     assert allocate().hops.node_id.dtype == np.int64

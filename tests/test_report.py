@@ -35,7 +35,7 @@ def report(summary: Summary, monkeypatch: pytest.MonkeyPatch, columns: int | Non
 
 def test_the_answer_stands_first(monkeypatch: pytest.MonkeyPatch) -> None:
     first = report(summaries.congested(), monkeypatch).splitlines()[0]
-    assert first == "CONGESTED  node 2 port 2 queue 0 — overload, since 16:02:18.645 for 2.43 s, confidence 0.9"
+    assert first == "CONGESTED  node 2 port 2 queue 0 — overload, since 16:02:18.645 for 2.43 s, confidence 0.90"
 
 
 def test_sections_come_in_the_order_of_interest(monkeypatch: pytest.MonkeyPatch) -> None:

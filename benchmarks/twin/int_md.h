@@ -248,8 +248,8 @@ INLINE int64_t decode_stack(const uint8_t *b, int64_t begin, int64_t payload, in
         warnings |= WARNING_INT_DIALECT;
     uint32_t spare = instructions & (layout == 1 ? RESERVED_1 : RESERVED_2);
     uint32_t spare_words = (uint32_t)__builtin_popcount(spare) * fit.reserved_words + (instructions & 1);
-    warnings |= fill_hops(b, begin, count, whole, hop_bytes, instructions, DIALECT_TIME_WORDS[fit.dialect], DIALECT_LEVEL2_WORDS[fit.dialect],
-                          layout, spare_words, hops, hop, row);
+    uint32_t time_words = DIALECT_TIME_WORDS[fit.dialect], level2_words = DIALECT_LEVEL2_WORDS[fit.dialect];
+    warnings |= fill_hops(b, begin, count, whole, hop_bytes, instructions, time_words, level2_words, layout, spare_words, hops, hop, row);
     c->warnings |= warnings;
     if (whole < count) {
         c->status = STATUS_INT_STACK_TRUNCATED;

@@ -2,7 +2,8 @@
 #pragma once
 #include "batch.h"
 
-INLINE void decode_node(const uint8_t *at, uint32_t type, const struct hops *hops, int64_t out, int64_t packet, int64_t position, uint32_t present) {
+INLINE void decode_node(const uint8_t *at, uint32_t type, const struct hops *hops, int64_t out, int64_t packet, int64_t position,
+                        uint32_t present) {
     hops->packet[out] = (uint32_t)packet;
     hops->hop[out] = (uint8_t)position;
     uint32_t seconds = 0xffffffff, ones = 0xffffffff;

@@ -12,8 +12,8 @@ INLINE int plausible_bth(const uint8_t *b, int64_t at, int64_t limit) {
 }
 
 /* Extension headers in wire order, each only if it is whole; where the first that is not begins, -1 if all are. */
-INLINE int64_t decode_extension_headers(const uint8_t *b, int64_t at, int64_t limit, uint32_t carries, uint32_t *present, const struct roce *roce,
-                                        int64_t row) {
+INLINE int64_t decode_extension_headers(const uint8_t *b, int64_t at, int64_t limit, uint32_t carries, uint32_t *present,
+                                        const struct roce *roce, int64_t row) {
     if (carries & (RDETH | DETH | XRCETH | FETH)) {
         if (carries & RDETH) {
             if (limit - at < 4)

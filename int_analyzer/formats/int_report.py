@@ -16,9 +16,9 @@ from int_analyzer.columns import put
 from int_analyzer.formats.dialect import bits_set
 from int_analyzer.schema import (
     FORMAT_NONE,
+    FORMAT_REPORT_05,
     FORMAT_REPORT_1,
     FORMAT_REPORT_2,
-    FORMAT_REPORT_05,
     HAS_REPORT_BUFFER,
     HAS_REPORT_DROP,
     HAS_REPORT_EGRESS_TIME,

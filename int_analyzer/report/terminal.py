@@ -62,7 +62,7 @@ def headline(finding: Finding) -> tuple[str, str]:
     place = figure.place(finding.node, finding.port, finding.queue)
     lasted = figure.duration(finding.end_ns - finding.start_ns)
     when = f"since {figure.clock(finding.start_ns)} for {lasted}" if finding.start_ns else f"for {lasted}"
-    return f"{word}  {place} — {finding.cause.replace('-', ' ')}", f"{when}, confidence {finding.confidence:.1f}"
+    return f"{word}  {place} — {finding.cause.replace('-', ' ')}", f"{when}, confidence {finding.confidence:.2f}"
 
 
 def verdict(summary: Summary) -> str:
