@@ -10,28 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer._jit import inlined, kernel
+from int_analyzer._jit import inlined
 from int_analyzer.capture import records
 from int_analyzer.columns import N_HOPS, N_MIRRORS, N_REPORTS, N_ROCE, get, put
 from int_analyzer.formats import int_md, roce
+from int_analyzer.formats.hop import repeated, report_hop
 from int_analyzer.formats.int_carried import IN_GENEVE, IN_GPE, IN_GPE_1, IN_GRE, int_carried
 from int_analyzer.formats.int_md import (
-    HEAD,
-    LENGTHS,
     LOCATED_BY_DSCP,
-    LOCATED_BY_MARKER,
     LOCATED_BY_PORT,
     LOCATED_BY_STRUCTURE,
-    RESERVED,
 )
 from int_analyzer.formats.int_md import int_md as read_int
-from int_analyzer.formats.int_md import looks_like as looks_like_int
-from int_analyzer.formats.int_report import looks_like as looks_like_report
 from int_analyzer.formats.int_report import report_05, report_1, reports_2
 from int_analyzer.formats.ioam import ioam as read_ioam
 from int_analyzer.formats.mri import mri as read_mri
 from int_analyzer.formats.roce import bth as read_bth
 from int_analyzer.formats.roce import plausible as plausible_bth
+from int_analyzer.payload import int_in_tcp, is_int_option, of_role, payload
 from int_analyzer.schema import (
     ABSENT8,
     ABSENT16,
@@ -41,56 +37,20 @@ from int_analyzer.schema import (
     FORMAT_IOAM_TRACE,
     FORMAT_MRI,
     FORMAT_NONE,
-    FORMAT_REPORT_05,
     FORMAT_REPORT_1,
     FORMAT_REPORT_2,
     FORMAT_ROCE,
-    HAS_BUFFER,
-    HAS_DEPTH,
-    HAS_EGRESS_PORT,
-    HAS_EGRESS_TIME,
-    HAS_INGRESS_PORT,
-    HAS_INGRESS_TIME,
-    HAS_LATENCY,
-    HAS_NODE,
-    HAS_QUEUE,
-    HAS_REPORT_BUFFER,
-    HAS_REPORT_DROP,
-    HAS_REPORT_EGRESS_TIME,
-    HAS_REPORT_INGRESS_TIME,
-    HAS_REPORT_L2,
-    HAS_REPORT_LATENCY,
-    HAS_REPORT_PORTS,
-    HAS_REPORT_QUEUE,
-    HAS_REPORT_UTILISATION,
-    HAS_UTILISATION,
-    HOP_FROM_REPORT,
     STATUS_CODE,
     STATUSES,
     WARNING_BIT,
-)
-from int_analyzer.settings import (
-    DETECT_BY_STRUCTURE,
-    INT_DSCP_MASK,
-    INT_DSCP_VALUE,
-    INT_MARKER,
-    INT_MARKER_SET,
-    ROLE_AUTO,
-    ROLE_GENEVE,
-    ROLE_INT,
-    ROLE_REPORT,
-    ROLE_ROCE,
-    ROLE_VXLAN,
-    ROLE_VXLAN_GPE,
 )
 from int_analyzer.wire import ethernet as ethernet_layer
 from int_analyzer.wire import layer
 from int_analyzer.wire.ethernet import ETHERTYPE_BRIDGED, ethernet, link, mpls, of_ethertype
 from int_analyzer.wire.ip import extension, ipv4, ipv6, is_extension, mri_option, next_ioam_option, of_protocol
 from int_analyzer.wire.mirror import erspan
-from int_analyzer.wire.read import Buffer, u8, u16, u64
+from int_analyzer.wire.read import Buffer, u8, u16
 from int_analyzer.wire.tunnel import (
-    GENEVE_CLASS_INT,
     GENEVE_CRITICAL,
     GPE_INT_1,
     GPE_INT_20,
@@ -277,16 +237,16 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     limit = min(limit, end)
                     at += 8
                     if behind_int:
-                        kind = _of_role(settings.port_roles[destination_port])
+                        kind = of_role(settings.port_roles[destination_port])
                     else:
                         service = get(columns, "packets.dscp", row)
-                        kind, at, located, report_kind = _payload(
+                        kind, at, located, report_kind = payload(
                             buffer, at, limit, declared, destination_port, service, in_report, settings
                         )
         elif kind == _INT:
             begin = at
             bad, bad_at, odd, added, at, npt, destination_port, found = read_int(
-                buffer, at, limit, declared, destination_port, located, settings, columns, row, first_hop
+                buffer, at, limit, declared, destination_port, located, 6 if in_tcp else 17, settings, columns, row, first_hop
             )
             warnings |= odd
             kind, behind_int = _END, True
@@ -309,7 +269,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     if fault != OK and bad == OK:
                         bad, bad_at = fault, fault_at
             elif at != 0:
-                kind = _of_role(settings.port_roles[destination_port])
+                kind = of_role(settings.port_roles[destination_port])
                 if bad == INT_VERSION_UNKNOWN and (at >= limit or (kind == _BTH and not plausible_bth(buffer, at, limit))):
                     kind = _END
         elif kind == _BTH:
@@ -326,7 +286,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                 source_port, destination_port = u16(buffer, at), u16(buffer, at + 2)
             in_tcp = True
             service = get(columns, "packets.dscp", row)
-            kind, at, bad, located = _int_in_tcp(buffer, at, limit, declared, service, behind_int, settings)
+            kind, at, bad, located = int_in_tcp(buffer, at, limit, declared, service, behind_int, settings)
             bad_at = at
         elif kind == _GRE:
             begin = at
@@ -335,7 +295,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             if bad == OK and kind != _ERSPAN:
                 tunnels |= _TUNNEL_GRE
             if kind == _INT:
-                begin = at
+                shim = at
                 bad, bad_at, odd, added, at, found = int_carried(buffer, at, limit, declared, IN_GRE, settings, columns, row, first_hop)
                 warnings |= odd
                 formats |= _bit_of(found)
@@ -344,10 +304,10 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     telemetry = found
                 kind = _END
                 if at != 0:
-                    protocol = u16(buffer, begin + 2)
+                    protocol = u16(buffer, shim + 2)
                     kind = _ETHERNET if protocol == ETHERTYPE_BRIDGED else of_ethertype(protocol)
                     if kind == _END and bad == OK:
-                        bad, bad_at = GRE_UNKNOWN, at
+                        bad, bad_at = GRE_UNKNOWN, begin
         elif kind == _ERSPAN:
             mirror = counts[N_MIRRORS]
             kind, at, bad, odd, tunnel = erspan(buffer, at, limit, gre_protocol, gre_sequence, columns, mirror)
@@ -413,7 +373,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                         break
                     if u8(buffer, option + 2) & 0x80 != 0:
                         warnings |= GENEVE_CRITICAL
-                    if _is_int_class(u16(buffer, option), settings.geneve_classes) and _is_int_type(u8(buffer, option + 2)):
+                    if is_int_option(u16(buffer, option), u8(buffer, option + 2), settings.geneve_classes):
                         fault, fault_at, odd, added, _, found = int_carried(
                             buffer, option, limit, following, IN_GENEVE, settings, columns, row, first_hop
                         )
@@ -471,11 +431,11 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     if own_hop >= 0:
         if telemetry == FORMAT_NONE:
             telemetry = own_format
-        hop += _report_hop(columns, own_hop, first_hop, hop, row)
+        hop += report_hop(columns, own_hop, first_hop, hop, row)
     by_stack = own_hop < 0 and (telemetry == FORMAT_INT_MD_1 or telemetry == FORMAT_INT_MD_2)
     if hop - first_hop > 1 and not (by_stack and warnings & NODE_REPEATED == 0):
         warnings &= ~NODE_REPEATED
-        if _repeated(columns, first_hop, hop):
+        if repeated(columns, first_hop, hop):
             warnings |= NODE_REPEATED
     if get(columns, "packets.ip_version", row) == 0:
         put(columns, "packets.src_hi", row, 0)
@@ -512,50 +472,6 @@ def _bit_of(found: int) -> int:
 
 
 @inlined
-def _is_int_class(option_class: int, configured: Any) -> bool:
-    """Whether a Geneve option class carries INT: the assigned one or one of the profile."""
-    if option_class == GENEVE_CLASS_INT:
-        return True
-    for i in range(configured.shape[0]):
-        if configured[i] == option_class:
-            return True
-    return False
-
-
-@inlined
-def _is_int_type(option_type: int) -> bool:
-    """Geneve option types of INT that have a body: MD and MX."""
-    return option_type == 1 or option_type == 3
-
-
-@kernel
-def _int_in_tcp(
-    buffer: Buffer, at: int, limit: int, declared: int, service: int, behind_int: bool, settings: Any
-) -> tuple[int, int, int, int]:
-    """INT behind a TCP header, by DSCP or marker of the profile: (layer, where, status, how it was located).
-
-    It stands behind the options, or in some deployments between the fixed header and the options.
-    """
-    if limit - at < 20:
-        return _END, at, TCP_TRUNCATED, LOCATED_BY_STRUCTURE
-    header = (u8(buffer, at + 12) >> 4) * 4
-    if header < 20:
-        return _END, at, TCP_HEADER_LENGTH, LOCATED_BY_STRUCTURE
-    if limit - at < header:
-        return _END, at, TCP_TRUNCATED, LOCATED_BY_STRUCTURE
-    numbers = settings.numbers
-    marked = numbers[INT_DSCP_MASK] != 0 and service & numbers[INT_DSCP_MASK] == numbers[INT_DSCP_VALUE]
-    if not behind_int and (marked or numbers[INT_MARKER_SET] != 0):
-        for begin in (at + header, at + 20):
-            if numbers[INT_MARKER_SET] != 0 and limit - begin >= 8 and u64(buffer, begin) == numbers[INT_MARKER]:
-                if looks_like_int(buffer, begin + 8, limit, declared, LENGTHS):
-                    return _INT, begin + 8, OK, LOCATED_BY_MARKER
-            if marked and looks_like_int(buffer, begin, limit, declared, LENGTHS):
-                return _INT, begin, OK, LOCATED_BY_DSCP
-    return _END, at, NOT_UDP, LOCATED_BY_STRUCTURE
-
-
-@inlined
 def _inside_report(warnings: int, in_report: bool) -> int:
     """A reported packet is expected to be cut: its longer IP length gets a name of its own."""
     if in_report and warnings & IP_BEYOND != 0:
@@ -578,129 +494,3 @@ def _of_next_header(protocol: int) -> tuple[int, int]:
         return _EXTENSION, OK
     kind = of_protocol(protocol)
     return kind, (OK if kind != _END else NOT_UDP)
-
-
-@inlined
-def _of_role(role: int) -> int:
-    """The layer of a well-known UDP port, or END."""
-    if role == ROLE_ROCE:
-        return _BTH
-    if role == ROLE_VXLAN:
-        return _VXLAN
-    if role == ROLE_VXLAN_GPE:
-        return _VXLAN_GPE
-    if role == ROLE_GENEVE:
-        return _GENEVE
-    return _END
-
-
-@inlined
-def _payload(
-    buffer: Buffer, at: int, limit: int, declared: int, port: int, service: int, in_report: bool, settings: Any
-) -> tuple[int, int, int, int]:
-    """What a UDP payload is: (layer, where, how INT was located, report version). A profile's word first, then structure.
-
-    A DSCP match is a hint: it is followed where the structure holds, or where nothing else explains the payload.
-    """
-    role = settings.port_roles[port]
-    numbers = settings.numbers
-    if role == ROLE_INT:
-        return _INT, at, LOCATED_BY_PORT, FORMAT_NONE
-    if numbers[INT_MARKER_SET] != 0 and limit - at >= 8 and u64(buffer, at) == numbers[INT_MARKER]:
-        return _INT, at + 8, LOCATED_BY_MARKER, FORMAT_NONE
-    marked = numbers[INT_DSCP_MASK] != 0 and service & numbers[INT_DSCP_MASK] == numbers[INT_DSCP_VALUE]
-    by_structure = numbers[DETECT_BY_STRUCTURE] != 0
-    if marked and looks_like_int(buffer, at, limit, declared, LENGTHS):
-        return _INT, at, LOCATED_BY_DSCP, FORMAT_NONE
-    if role == ROLE_ROCE:
-        if plausible_bth(buffer, at, limit):
-            return _BTH, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
-        if by_structure and looks_like_int(buffer, at, limit, declared, HEAD):
-            return _INT, at, LOCATED_BY_DSCP if marked else LOCATED_BY_STRUCTURE, FORMAT_NONE
-        if marked:
-            return _INT, at, LOCATED_BY_DSCP, FORMAT_NONE
-        return _BTH, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
-    if role == ROLE_AUTO:
-        if by_structure:
-            if looks_like_int(buffer, at, limit, declared, RESERVED):
-                return _INT, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
-            if not in_report:
-                version = looks_like_report(buffer, at, limit)
-                if version != FORMAT_NONE:
-                    return _REPORT, at, LOCATED_BY_DSCP if marked else LOCATED_BY_STRUCTURE, version
-        if marked:
-            return _INT, at, LOCATED_BY_DSCP, FORMAT_NONE
-        return _END, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
-    if role == ROLE_REPORT and not in_report:
-        version = u8(buffer, at) >> 4 if limit > at else 1
-        if version == 0:
-            return _REPORT, at, LOCATED_BY_PORT, FORMAT_REPORT_05
-        if version == 1:
-            return _REPORT, at, LOCATED_BY_PORT, FORMAT_REPORT_1
-        return _REPORT, at, LOCATED_BY_PORT, FORMAT_REPORT_2 if version == 2 else FORMAT_NONE
-    return _of_role(role), at, LOCATED_BY_STRUCTURE, FORMAT_NONE
-
-
-@kernel
-def _repeated(columns: Any, first: int, end: int) -> bool:
-    """Whether a node id stands twice among the hops of a packet: a loop or a duplicate id."""
-    seen = 0
-    for row in range(first, end):
-        if get(columns, "hops.present", row) & HAS_NODE == 0:
-            continue
-        node = get(columns, "hops.node_id", row)
-        if (seen >> (node & 63)) & 1 != 0:
-            for earlier in range(first, row):
-                if get(columns, "hops.node_id", earlier) == node and get(columns, "hops.present", earlier) & HAS_NODE != 0:
-                    return True
-        seen |= 1 << (node & 63)
-    return False
-
-
-@kernel
-def _report_hop(columns: Any, report: int, first: int, hop: int, packet: int) -> int:
-    """Append the reporting node's own metadata as the hop nearest the sink, unless the newest hop is that node already: rows added.
-
-    A stack none of whose hops was captured has left their number in the `hop` of the first row.
-    """
-    there = get(columns, "reports.present", report)
-    node = get(columns, "reports.node_id", report)
-    if hop > first and get(columns, "hops.present", hop - 1) & HAS_NODE != 0 and get(columns, "hops.node_id", hop - 1) == node:
-        return 0
-    put(columns, "hops.packet", hop, packet)
-    if hop > first:
-        put(columns, "hops.hop", hop, get(columns, "hops.hop", hop - 1) + 1)
-    put(columns, "hops.node_id", hop, node)
-    present = HOP_FROM_REPORT | HAS_NODE
-    if there & HAS_REPORT_PORTS != 0:
-        put(columns, "hops.ingress_port", hop, get(columns, "reports.ingress_port", report))
-        put(columns, "hops.egress_port", hop, get(columns, "reports.egress_port", report))
-        present |= HAS_INGRESS_PORT | HAS_EGRESS_PORT
-    elif there & HAS_REPORT_L2 != 0 and get(columns, "reports.metadata_bits", report) & 0x4000 == 0:
-        put(columns, "hops.ingress_port", hop, get(columns, "reports.ingress_port_2", report))
-        put(columns, "hops.egress_port", hop, get(columns, "reports.egress_port_2", report))
-        present |= HAS_INGRESS_PORT | HAS_EGRESS_PORT
-    if there & HAS_REPORT_LATENCY != 0:
-        put(columns, "hops.hop_latency_raw", hop, get(columns, "reports.hop_latency_raw", report))
-        present |= HAS_LATENCY
-    if there & (HAS_REPORT_QUEUE | HAS_REPORT_DROP) != 0:
-        put(columns, "hops.queue_id", hop, get(columns, "reports.queue_id", report))
-        present |= HAS_QUEUE
-    if there & HAS_REPORT_QUEUE != 0:
-        put(columns, "hops.queue_depth_raw", hop, get(columns, "reports.queue_depth_raw", report))
-        present |= HAS_DEPTH
-    if there & HAS_REPORT_INGRESS_TIME != 0:
-        put(columns, "hops.ingress_time_raw", hop, get(columns, "reports.ingress_time_raw", report))
-        present |= HAS_INGRESS_TIME
-    if there & HAS_REPORT_EGRESS_TIME != 0:
-        put(columns, "hops.egress_time_raw", hop, get(columns, "reports.egress_time_raw", report))
-        present |= HAS_EGRESS_TIME
-    if there & HAS_REPORT_UTILISATION != 0:
-        put(columns, "hops.tx_utilisation_raw", hop, get(columns, "reports.tx_utilisation_raw", report))
-        present |= HAS_UTILISATION
-    if there & HAS_REPORT_BUFFER != 0:
-        put(columns, "hops.buffer_id", hop, get(columns, "reports.buffer_id", report))
-        put(columns, "hops.buffer_depth_raw", hop, get(columns, "reports.buffer_depth_raw", report))
-        present |= HAS_BUFFER
-    put(columns, "hops.present", hop, present)
-    return 1

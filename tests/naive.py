@@ -20,7 +20,8 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           tag (TCI + next type, 4 bytes) not whole               link-truncated                     TCI (just behind the type)
 #           9th tag (8100 88A8 9100 9200, CSIG 9900 counts)        vlan-limit                         TCI of the 9th
 #           EtherType not tag, 0800, 86DD, 8847, 8848              not-ip                             just behind the type
-#           vlan_id = last 802.1Q-like tag read (CSIG is skipped); an untagged inner Ethernet leaves the outer one's in place
+#           vlan_id = last 802.1Q-like tag read (CSIG is none); an untagged inner Ethernet leaves the outer one's in place
+#           csig = the 16 bits of the first CSIG tag read, in any Ethernet header, outside or inside. All ones are no tag: the next counts.
 # mpls      label not whole; nothing behind the bottom label       mpls-truncated                     that label; behind the labels
 #           17th label                                             mpls-limit                         17th label
 #           behind the bottom: 4 with IHL ≥ 5 → IPv4, 6 → IPv6, 0 → 4 bytes and Ethernet; else mpls-payload-unknown at payload
@@ -33,7 +34,11 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           offset ≠ 0                                             fragment                           behind the IP header
 #           MF with offset 0                                       w fragment-first → on
 #           option whose number (low 5 bits) is 31: format mri; its length ≠ 4 + 8·count, < 4 or beyond header: mri-length → on, at
-#           the option. Other option damage is ignored (the walk of the options ends).
+#           the option, no hops. Other option damage is ignored (the walk of the options ends).
+#           mri: the first option of a header whose length is right counts (also with count 0, also in a later fragment). Hops in path
+#           order (newest first on the wire), node and depth always present, ones too. telemetry mri, telemetry_bytes = option length,
+#           dialect none, telemetry_flags, instructions, namespace, remaining_hops 0. A telemetry header read later replaces it, so does
+#           the list of an inner IPv4 header.
 #           Address, ports, protocol, … columns are written only once the header passed its checks; a new IP header resets ports to 0,
 #           ip_id to 0 (IPv6). Nothing else of an outer packet survives.
 # ipv6      < 40 bytes; version ≠ 6                                ipv6-truncated; ipv6-version       IPv6 header
@@ -45,13 +50,21 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           option beyond its extension header (length byte too)   ipv6-option-length → on with next header       option
 #           fragment offset ≠ 0                                    fragment                           behind the fragment header
 #           offset 0 and M                                         w fragment-first → on
-# transport not 17, 47, 4, 41 (6 TCP: ports if 4 bytes are there)  not-udp                            transport header
+# transport not 17, 47, 4, 41, 6                                   not-udp                            transport header
+# tcp       ports if 4 bytes are there. INT is looked for only where int_dscp matches or the profile has a marker, and not behind INT
+#           (NPT 2); else                                          not-udp                            TCP header (so all of tcp-*)
+#           looked for: 20 bytes not whole; then data offset < 5; then options not whole:
+#                                                                  tcp-truncated; tcp-header-length; tcp-truncated
+#           places in order: behind the options, behind the fixed 20 bytes. At each: marker with INT at +8, then DSCP with INT here.
+#           Taken where its structure holds (as for DSCP over UDP): statuses, warnings and columns as over UDP located so; lengths are
+#           held against the end of IP; not not-udp then, nothing behind INT is read. Holds nowhere: not-udp, nothing else is written.
 # udp       < 8 bytes; length < 8                                  udp-truncated; udp-length          UDP header (udp-length: ports set)
 #           length > IP payload (declared)                         w udp-length-beyond-ip, clipped to it. Not in a first fragment.
 #           length < IP payload                                    w udp-length-short, UDP length believed
 # gre       4 bytes / optional words not whole                     gre-truncated                      GRE header (so all of gre-*)
 #           version ≠ 0; then R bit                                gre-version; gre-routing
-#           protocols: 88BE, 22EB, 6558, 0800, 86DD, 8847, 8848; else gre-protocol-unknown
+#           protocols: profile gre_int_protocols (before all others) → INT in a tunnel, v2 shim; 88BE, 22EB, 6558, 0800, 86DD, 8847, 8848;
+#           else gre-protocol-unknown. Behind INT the shim's EtherType: 6558, 0800, 86DD, 8847, 8848; else gre-protocol-unknown.
 #           tunnels: gre bit for plain GRE only, erspan bits for ERSPAN only
 # erspan    88BE without S: type I. Else by Ver: 1 → II, 2 → III, other → erspan-version. Not whole: erspan-truncated. At ERSPAN header;
 #           no mirror row then. tunnels bits (all layers) are set once the header itself passed its checks.
@@ -61,14 +74,14 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 # vxlan     8 bytes not whole                                      vxlan-truncated                    VXLAN header (so all of vxlan-*)
 #           I not set                                              w vxlan-flag (GPE too)
 #           GPE Ver (flags >> 4 & 3) ≠ 0                           vxlan-gpe-version
-#           GPE P = 0 → Ethernet; 1 IPv4, 2 IPv6, 3 Ethernet; 0x80, 0x82 INT v2 shim and 0x08 INT v1 shim: skipped by length, the format
-#           bit (int-md-2.x / int-1.0) is set, on with its next protocol; else vxlan-gpe-protocol-unknown.
-#           shim not whole / beyond end: int-shim-truncated / int-length-beyond-udp at the shim
+#           GPE P = 0 → Ethernet; 1 IPv4, 2 IPv6, 3 Ethernet; 0x80, 0x82 → INT in a tunnel, v2 shim, 0x08 → v1 shim, on with the shim's
+#           next protocol 1, 2, 3; else vxlan-gpe-protocol-unknown (also a second INT header). tunnels bit is set in front of INT.
 # geneve    8 bytes or its options not whole                       geneve-truncated                   Geneve header
 #           version ≠ 0                                            geneve-version                     Geneve header
 #           option header or data beyond the option length         geneve-options-overrun → on        that option
 #           an option with the critical bit (all are unknown)      w geneve-critical
-#           class 0x0103 type 1 / 3: format bit int-md-2.x / int-mx only, no hops
+#           class 0x0103 or of profile geneve_int_classes, type 1 / 3: INT-MD / INT-MX, no shim, header behind the option header, stack to
+#           the option's end; all its statuses at the option, all → on. Option < 3 words: int-length-too-small. Other types: as any option.
 #           protocols 6558, 0800, 86DD; else geneve-protocol-unknown, Geneve header
 # tunnel    levels: MPLS stack, IP in IP, GRE (with its ERSPAN), VXLAN, GPE, Geneve count 1 each. 5th: tunnel-limit, at its header
 #           (first label, inner IP, GRE, VXLAN, Geneve header).
@@ -84,6 +97,8 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #   7 tunnel ports. 8 INT by structure, report by structure (order 2.0, 1.0, 0.5; not inside a report). Else: ok.
 # int       (INT header at `off`, all statuses have status_at = shim, but where said)
 #           layouts by first byte: 01, 02 → v1 shim (length counts the shim); high nibble 1, 2, 3 → v2. Else int-shim-type.
+#           in a tunnel (GPE, GRE): layout by the protocol number of the tunnel, believed, no NPT, no original_dscp, no 0.5; all else is
+#           the same. "UDP end" is the tunnel's there; → on is with the next protocol, behind int-version-unknown if a byte is there.
 #           Reserved bits are ignored everywhere (but not in MX by structure, below).
 #           order of checks: 4 bytes in avail (int-shim-truncated) · type · NPT 3 int-npt-reserved · length < 3 words (destination: v1 < 1)
 #           int-length-too-small · beyond declared UDP end int-length-beyond-udp · destination (v1 02, v2 type 2): int-destination → on
@@ -96,14 +111,16 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           domain words count only if DS Instruction ≠ 0 and the domain is in the profile. Source only: both 0 and declared fit →
 #           declared. DS Instruction ≠ 0 with domain 0: w int-domain-default.
 #           Reserved bits 8-14 (v2 9-14): one word each, or none at all (second try, within each dialect).
-#           Dialects in order: Ver 1: int-1.0, geant10. Ver 2: int-2.x. Ver 0: onos-basic, then INT 0.5 (InsCnt = popcount, tail, whole
-#           hops = TotalHop, Total ≤ Max, L ≥ 4). First that fits; a layout (words by bit) other than the first that fits also:
-#           w int-dialect-ambiguous. Dialect geant10 or onos-basic: w int-dialect.
-#           numbers: 0 none, 1 int-1.0, 2 int-2.x, 3 geant10, 4 onos-basic (result["dialect"] has the name)
-#           INT 0.5 (tail inside avail, tail protocol 17, InsCnt ≥ 1): tried where a Ver 0 stack fits no dialect (v1.0 view of bitmap,
-#           HopML or whole hops fails); format bit only, dst_port from the tail, on behind it. Fits neither: status of the v1.0 view.
-#           MX: Ver 2, else int-version-unknown; format bit only; NPT as for MD; on behind it. By structure also: reserved 27 bits 0,
-#           bitmap ≠ 0, bit 15 of bitmap 0.
+#           Dialects in order: see DIALECTS; Ver 0: then INT 0.5 (InsCnt = popcount, tail, whole hops = TotalHop, Total ≤ Max, L ≥ 4).
+#           First that fits; a layout (words by bit) other than the first that fits also: w int-dialect-ambiguous. Dialect other than
+#           int-1.0, int-2.x, int-0.5: w int-dialect. Numbers: DIALECT_NUMBERS (result["dialect"] has the name).
+#           INT 0.5 (tail inside avail, its protocol that of the carrier: 17 UDP, 6 TCP; InsCnt ≥ 1): tried where a Ver 0 stack fits no
+#           dialect (v1.0 view of bitmap, HopML or whole hops fails); dst_port from the tail, on behind it. Fits neither: status of the
+#           v1.0 view. Items of 4 bytes: 0 node, 1 ports, 2 latency, 3 queue, 4, 5 times, 7 utilisation; 6 and 8-15 have no column.
+#           flags C, E (bits 6, 7); remaining_hops = Max − Total; original_dscp = low 6 bits of the tail's last byte, 0 is absent.
+#           MX: Ver 2, else int-version-unknown; NPT as for MD; on behind it. By structure also: reserved 27 bits 0, bitmap ≠ 0, bit 15 of
+#           bitmap 0. telemetry int-mx, instructions, namespace, telemetry_flags D, telemetry_bytes as for MD, remaining_hops 0, dialect
+#           none; hops of an earlier header are gone; original_dscp and w int-domain-default are MD's only.
 #           by structure on other ports: all checks pass (int-stack-truncated does), type MD or MX, no domain data, bitmap not 0,
 #           reserved bits of word 0 zero
 #           NPT: located by port and NPT 0, or by DSCP/marker and NPT ≠ 0: w int-npt (where reading goes on behind INT), and NPT 0
@@ -113,13 +130,13 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           at their true position (the lengths tell how many there were), all with HOP_TRUNCATED_PATH.
 #           Source-only data cut: nothing is missing, ok.
 #           E: w int-hop-exceeded, M: w int-mtu-exceeded. v1 flags bits 6, 7, 8 = C, E, M; v2 bits 4, 5, 6 = D, E, M.
-#           telemetry_bytes = shim + header + stack, + 8 for a marker, + 8 for NPT 2. MX, 0.5: 0 (nothing but the format bit).
+#           telemetry_bytes = shim + header + stack (0.5: + tail; Geneve: option header + header + stack), + 8 for a marker, + 8 for NPT 2.
 #           telemetry, dialect, instructions, namespace, … are set when the checks pass (opaque included), also with an empty stack.
 #           Several telemetry headers: the last one read that passes wins with its hops; formats collects all.
 #   items   a whole item of ones is absent (node id too); half a port word of ones (INT, reports) stays 65535.
 #           Level-2 ids go to the hop's ports only if bit 1 is not in the bitmap.
 #           w metadata-zero: stack hop whose bitmap has one of bits 1, 2, 4, 5 and whose words are all 0 but the node id.
-#           w node-repeated: INT, report and IOAM hops, at the end.
+#           w node-repeated: INT, MRI, report and IOAM hops, at the end.
 # report    all reports of a datagram are walked before the inner packet is followed. A piece beyond UDP end: report-length, else beyond
 #   avail: report-truncated (a report whose header or metadata is not whole gets no row).
 #           believed by port: version not 0, 1, 2: report-type.
@@ -141,9 +158,9 @@ columns in int_analyzer/schema.py. Values that are not there are None. 64-bit co
 #           node, ports, queue, egress time. 1 and 2 give the hop (items of ones are absent). metadata_bits, inner_type, intermediate
 #           are 0; the header's time is always present. Its Ethernet frame must be plausible, structure or not: else report-type, no row.
 #   plausible inner: Ethernet (14 bytes, tags skipped) with 0800 + nibble 4 and IHL ≥ 5, 86DD + nibble 6, 8847, 8848; IPv4; IPv6 likewise
-#   inner   a layer's *-truncated (link, mpls, ipv4, ipv6, ipv6-extension, udp, gre, erspan, vxlan, geneve, bth, bth-extension) inside a
-#           report becomes report-inner-truncated (same status_at). 0 bytes left where a BTH would begin, inside a report: ok.
-#   hop     appended last, HOP_FROM_REPORT; not if the newest stack hop has the same node id. telemetry = report format if no INT/IOAM.
+#   inner   a layer's *-truncated (link, mpls, ipv4, ipv6, ipv6-extension, udp, tcp, gre, erspan, vxlan, geneve, bth, bth-extension) inside
+#           a report becomes report-inner-truncated (same status_at). 0 bytes left where a BTH would begin, inside a report: ok.
+#   hop     appended last, HOP_FROM_REPORT; not if the newest stack hop has the same node id. telemetry = report format if no other.
 #           ports: level 1, level 2 only without bit 1; queue_id of occupancy, else of drop. Fixed-header time of v1 is always present.
 # ioam      option 0x31 or 0x11 in HBH or DSTOPT. All rejects → on; status_at = option, no hops.
 #           length < 2, or type 0 with length < 10: ioam-truncated. IOAM type ≠ 0: format ioam-other only.
@@ -187,7 +204,7 @@ DIALECTS = {
     2: (("int-2.x", 2, 2), ("int-2.x-time32", 1, 2), ("int-2.x-level2-16", 2, 1)),
     0: (("onos-basic", 1, 2),),
 }
-SPECIFIED = ("int-1.0", "int-2.x", None)
+SPECIFIED = ("int-1.0", "int-2.x", "int-0.5", None)
 DIALECT_NUMBERS = {
     name: number
     for number, name in enumerate(
@@ -201,6 +218,7 @@ DIALECT_NUMBERS = {
             "int-2.x-level2-16",
             "int-1.0-time64",
             "int-1.0-level2-16",
+            "int-0.5",
         )
     )
 }
@@ -209,11 +227,14 @@ ITEMS = {
     **dict.fromkeys(range(16), ""),
     **dict(enumerate(("node", "ports", "latency", "queue", "ingress_time", "egress_time", "ports2", "utilisation", "buffer"))),
 }
-"""Metadata item by bit of an instruction bitmap; bit 8 in v1.0 is reserved."""
+"""Metadata item by bit of an instruction bitmap (v2)."""
+ITEMS_1 = {**ITEMS, 8: ""}
+ITEMS_05 = {**ITEMS, 6: "", 8: ""}
+"""Bit 8 is reserved before v2; bit 6 of v0.5 is queue id and congestion status, which have no columns."""
 
 INSIDE_REPORT = {
     name + "-truncated"
-    for name in ("link", "mpls", "ipv4", "ipv6", "ipv6-extension", "udp", "gre", "erspan", "vxlan", "geneve", "bth", "bth-extension")
+    for name in ("link", "mpls", "ipv4", "ipv6", "ipv6-extension", "udp", "tcp", "gre", "erspan", "vxlan", "geneve", "bth", "bth-extension")
 }
 
 # Extension headers by opcode (wire-format reference §6.2): the RC list, from which the other transports follow.
@@ -308,6 +329,12 @@ class Reader:
         """Count a format."""
         self.formats |= 1 << format_id
 
+    def telemetry(self, format_id: int, hops: list[dict[str, Any]], missing: int = 0, dialect: str | None = None, **columns: int) -> None:
+        """A telemetry header that passes: its columns and hops (in path order) replace those of the one before."""
+        self.packet.update(telemetry_flags=0, instructions=0, namespace=0, remaining_hops=0)
+        self.packet.update(telemetry=format_id, dialect=DIALECT_NUMBERS[dialect], **columns)
+        self.dialect, self.stack, self.missing = dialect, hops, missing
+
     def descend(self, level: int, at: int) -> int:
         """One tunnel level further in."""
         if level >= 4:
@@ -349,8 +376,11 @@ class Reader:
             if tags > 8:
                 raise Stop("vlan-limit", at)
             self.need(at, 4, limit, "link-truncated")
+            tag = self.u(at, 2)
             if kind != CSIG_TAG:
-                self.packet["vlan_id"] = self.u(at, 2) & 0x0FFF
+                self.packet["vlan_id"] = tag & 0x0FFF
+            elif self.packet["csig"] is None and tag != 0xFFFF:
+                self.packet["csig"] = tag
             kind = self.u(at + 2, 2)
             at += 4
         if kind == IPV4:
@@ -451,7 +481,8 @@ class Reader:
         self.transport(protocol, at, ip_end, limit, level, bool(fragment & 0x2000))
 
     def ipv4_options(self, at: int, end: int) -> None:
-        """Only the MRI option matters (§20 `mri`)."""
+        """Only the MRI option matters (§20 `mri`); the first that is whole counts."""
+        read = False
         while at < end and self.data[at] != 0:
             if self.data[at] == 1:
                 at += 1
@@ -461,9 +492,21 @@ class Reader:
                 self.found(schema.FORMAT_MRI)
                 if size < 4 or at + size > end or size != 4 + 8 * self.u(at + 2, 2):
                     self.fail("mri-length", at)
+                elif not read:
+                    read = True
+                    self.mri(at, size)
             if size < 2:
                 return
             at += size
+
+    def mri(self, at: int, size: int) -> None:
+        """An MRI option whose length is right: the wire has the newest hop first."""
+        hops = []
+        for position in range(at + 4, at + size, 8):
+            hop = blank(schema.HOPS)
+            hop.update(node_id=self.u(position, 4), queue_depth_raw=self.u(position + 4, 4), present=schema.HAS_NODE | schema.HAS_DEPTH)
+            hops.append(hop)
+        self.telemetry(schema.FORMAT_MRI, hops[::-1], telemetry_bytes=size)
 
     def ipv6(self, at: int, end: int, limit: int, level: int) -> None:
         """IPv6 header, extension headers, payload (§4.2)."""
@@ -550,10 +593,37 @@ class Reader:
             self.ipv4(at, end, limit, self.descend(level, at))
         elif protocol == 41:
             self.ipv6(at, end, limit, self.descend(level, at))
+        elif protocol == 6:
+            self.tcp(at, end, limit, after_int)
         else:
-            if protocol == 6 and at + 4 <= limit:
-                self.packet.update(src_port=self.u(at, 2), dst_port=self.u(at + 2, 2))
             raise Stop("not-udp", at)
+
+    def tcp(self, at: int, end: int, limit: int, after_int: bool) -> None:
+        """TCP: its ports, and INT behind or in front of its options where the profile says what to look for (§7)."""
+        if at + 4 <= limit:
+            self.packet.update(src_port=self.u(at, 2), dst_port=self.u(at + 2, 2))
+        if not after_int and (self.profile["marker"] is not None or self.dscp_matches()):
+            self.need(at, 20, limit, "tcp-truncated")
+            header = 4 * (self.data[at + 12] >> 4)
+            if header < 20:
+                raise Stop("tcp-header-length", at)
+            self.need(at, header, limit, "tcp-truncated")
+            if self.tcp_int(at + header, end, limit) or (header > 20 and self.tcp_int(at + 20, end, limit)):
+                return
+        raise Stop("not-udp", at)
+
+    def tcp_int(self, at: int, end: int, limit: int) -> bool:
+        """INT at this place of a TCP segment, by marker, then by DSCP; nothing behind it is read. False if none holds there."""
+        port = self.packet["dst_port"]
+        marked = self.marker_at(at, limit)
+        for located, shim, looked_for in (("marker", at + 8, marked), ("dscp", at, self.dscp_matches())):
+            if looked_for:
+                measured = self.int_measure(shim, end, limit, port, located, protocol=6)
+                if measured["holds"]:
+                    self.int_over_ports(measured, located)
+                    self.packet["dst_port"] = measured["original"]
+                    return True
+        return False
 
     def gre(self, at: int, end: int, limit: int, level: int) -> None:
         """GRE with its optional words (§4.3), ERSPAN behind it (§5.1)."""
@@ -575,7 +645,13 @@ class Reader:
             position += 4
         self.need(at, position - at, limit, "gre-truncated")
         sequence = None if sequence_at is None else self.u(sequence_at, 4)
-        if protocol in (0x88BE, 0x22EB):
+        if protocol in self.profile["gre_int_protocols"]:
+            self.packet["tunnels"] |= TUNNEL_BIT["gre"]
+            behind = self.int_in_tunnel(position, end, limit, v1=False)
+            if behind is None:
+                return
+            protocol, position = self.u(position + 2, 2), behind
+        elif protocol in (0x88BE, 0x22EB):
             self.erspan(position, end, limit, level, protocol, sequence)
             return
         if protocol == ETHERNET:
@@ -649,7 +725,7 @@ class Reader:
         self.ethernet(at + 8, end, limit, level)
 
     def vxlan_gpe(self, at: int, end: int, limit: int, level: int) -> None:
-        """VXLAN-GPE (§4.4); an INT header behind it is stepped over."""
+        """VXLAN-GPE (§4.4), with an INT header behind it or none."""
         level = self.descend(level, at)
         self.need(at, 8, limit, "vxlan-truncated")
         flags = self.data[at]
@@ -661,17 +737,10 @@ class Reader:
         payload = at + 8
         if following in (0x80, 0x82, 0x08):
             self.packet["tunnels"] |= TUNNEL_BIT["vxlan-gpe"]
-            self.need(payload, 4, limit, "int-shim-truncated")
-            if following == 0x08:
-                size = 4 * self.data[payload + 2]
-                self.found(schema.FORMAT_INT_MD_1)
-            else:
-                size = 4 + 4 * self.data[payload + 1]
-                self.found(schema.FORMAT_INT_MD_2)
-            if payload + size > end:
-                raise Stop("int-length-beyond-udp", payload)
-            following = self.data[payload + 3]
-            payload += size
+            behind = self.int_in_tunnel(payload, end, limit, v1=following == 0x08)
+            if behind is None:
+                return
+            following, payload = self.data[payload + 3], behind
         if following not in (1, 2, 3):
             raise Stop("vxlan-gpe-protocol-unknown", at)
         self.packet["tunnels"] |= TUNNEL_BIT["vxlan-gpe"]
@@ -696,8 +765,8 @@ class Reader:
             kind = self.data[option + 2]
             if kind & 0x80:
                 self.warnings.add("geneve-critical")
-            if self.u(option, 2) == 0x0103 and kind in (1, 3):
-                self.found(schema.FORMAT_INT_MD_2 if kind == 1 else schema.FORMAT_INT_MX)
+            if self.u(option, 2) in (0x0103, *self.profile["geneve_int_classes"]) and kind in (1, 3):
+                self.int_option(option, size, limit, kind)
             option += size
         if protocol not in (ETHERNET, IPV4, IPV6):
             raise Stop("geneve-protocol-unknown", at)
@@ -739,18 +808,27 @@ class Reader:
             self.geneve(at, end, limit, level)
         return known is not None
 
+    def marker_at(self, at: int, limit: int) -> bool:
+        """The probe marker of the profile stands here."""
+        marker = self.profile["marker"]
+        return marker is not None and at + 8 <= limit and self.u(at, 8) == marker
+
+    def dscp_matches(self) -> bool:
+        """The DSCP is one that the profile names as a hint for INT."""
+        expected = self.profile["int_dscp"]
+        return expected is not None and self.packet["dscp"] & expected[1] == expected[0]
+
     def payload(self, port: int, at: int, end: int, limit: int, level: int) -> None:
         """UDP payload outside INT: configured ports, hints, well-known ports, structure, in this order."""
         profile = self.profile
         if port in profile["int_ports"]:
             self.int_apply(self.int_measure(at, end, limit, port, "port"), at, end, limit, level, port, "port")
             return
-        marker = profile["marker"]
-        if marker is not None and at + 8 <= limit and self.u(at, 8) == marker:
+        if self.marker_at(at, limit):
             self.int_apply(self.int_measure(at + 8, end, limit, port, "marker"), at + 8, end, limit, level, port, "marker")
             return
         hinted = None
-        if profile["int_dscp"] is not None and self.packet["dscp"] & profile["int_dscp"][1] == profile["int_dscp"][0]:
+        if self.dscp_matches():
             hinted = self.int_measure(at, end, limit, port, "dscp")
             if hinted["holds"]:
                 self.int_apply(hinted, at, end, limit, level, port, "dscp")
@@ -850,73 +928,86 @@ class Reader:
 
     # ----------------------------------------------------------------------------------------------------------------------- INT
 
-    def int_measure(self, at: int, end: int, limit: int, port: int, located: str) -> dict[str, Any]:
-        """Check an INT header over UDP (§12), write nothing. `status` None: every check passes; `holds`: believed by structure."""
-        result: dict[str, Any] = {
-            "status": None,
-            "at": at,
-            "kind": "",
-            "next": None,
-            "holds": False,
-            "npt": 0,
-            "format": 0,
-            "original": port,
-        }
+    @staticmethod
+    def measurement(at: int, port: int = 0) -> dict[str, Any]:
+        """Nothing known yet of an INT header. `status` None: every check passes; `holds`: believed by structure."""
+        return {"status": None, "at": at, "start": at, "kind": "", "next": None, "holds": False, "npt": 0, "format": 0, "original": port,
+                "v1": False, "loop": False, "dscp": None}  # fmt: skip
 
-        def reject(status: str) -> dict[str, Any]:
-            result["status"] = status
-            return result
-
+    def int_measure(self, at: int, end: int, limit: int, port: int, located: str, protocol: int = 17) -> dict[str, Any]:
+        """Check an INT header over UDP or TCP (§12), write nothing."""
+        result = self.measurement(at, port)
         if at + 4 > limit:
-            return reject("int-shim-truncated")
+            result["status"] = "int-shim-truncated"
+            return result
         first = self.data[at]
         v1 = first in (1, 2)
         if not v1 and first >> 4 not in (1, 2, 3):
-            return reject("int-shim-type")
-        kind = first if v1 else first >> 4
+            result["status"] = "int-shim-type"
+            return result
         npt = 0 if v1 else first >> 2 & 3
-        words = self.data[at + 2] if v1 else self.data[at + 1]
         if npt == 3:
-            return reject("int-npt-reserved")
-        if words < (1 if v1 and kind == 2 else 0 if kind == 2 else 3):
-            return reject("int-length-too-small")
+            result["status"] = "int-npt-reserved"
+            return result
+        original = self.u(at + 2, 2) if npt == 1 else port
+        loop = npt == 1 and located in ("port", "structure") and (original == port or original in self.profile["int_ports"])
+        result.update(npt=npt, original=original, loop=loop)
+        if v1:
+            result["dscp"] = self.data[at + 3] >> 2
+        elif not npt:
+            # One switch program stores it in the first of the two bytes (capture bmv2-laofan-int-md-v2.1).
+            result["dscp"] = (self.data[at + 3] or self.data[at + 2]) >> 2
+        self.int_shim(result, at, end, limit, v1, first if v1 else first >> 4)
+        behind = at + 4 * self.data[at + 2]
+        if (
+            first == 1
+            and result.get("version") == 0
+            and result["status"] not in (None, "int-stack-truncated")
+            and self.int_05(at, behind, limit, result["word"], result["bitmap"], protocol)
+        ):
+            total = result["word"] & 255
+            layout = [(bit, 1) for bit in range(16) if result["bitmap"] & 0x8000 >> bit]
+            result.update(status=None, at=at, kind="05", next=behind, format=schema.FORMAT_INT_05, holds=True, dialect="int-0.5")
+            result.update(original=self.u(behind - 3, 2), dscp=(self.data[behind - 1] & 63) or None)
+            result.update(hops=total, whole=total, layout=layout, hop_bytes=4 * len(layout), ambiguous=False)
+        return result
+
+    def int_shim(self, result: dict[str, Any], at: int, end: int, limit: int, v1: bool, kind: int) -> None:
+        """The length of a shim whose 4 bytes are there (v1 counts the shim in it), then the header behind it."""
+        words = self.data[at + 2] if v1 else self.data[at + 1]
         behind = at + 4 * words + (0 if v1 else 4)
-        if behind > end:
-            return reject("int-length-beyond-udp")
-        result["npt"] = npt
-        result["v1"] = v1
-        result["original"] = self.u(at + 2, 2) if npt == 1 else port
-        result["next"] = behind
-        if kind == 2:
-            return reject("int-destination")
-        header_end = at + (12 if v1 else 16)
-        if header_end > limit:
-            result["next"] = None
-            return reject("int-shim-truncated")
-        word = self.u(at + 4, 4)
+        if words < (1 if v1 and kind == 2 else 0 if kind == 2 else 3):
+            result["status"] = "int-length-too-small"
+        elif behind > end:
+            result["status"] = "int-length-beyond-udp"
+        elif kind == 2:
+            result.update(status="int-destination", next=behind, v1=v1)
+        else:
+            self.int_header(result, at + 4, behind, limit, v1, kind)
+
+    def int_header(self, result: dict[str, Any], at: int, behind: int, limit: int, v1: bool, kind: int) -> None:
+        """The metadata header (MD or MX) at `at`, whose stack ends at `behind`."""
+        size = 8 if v1 else 12
+        if at + size > limit:
+            result["status"] = "int-shim-truncated"
+            return
+        word, bitmap = self.u(at, 4), self.u(at + 4, 2)
         version = word >> 28
+        result.update(next=behind, v1=v1)
         if version not in ((0, 1) if v1 else (2,)):
-            return reject("int-version-unknown")
+            result["status"] = "int-version-unknown"
+            return
         result["format"] = schema.FORMAT_INT_MD_1 if v1 else schema.FORMAT_INT_MX if kind == 3 else schema.FORMAT_INT_MD_2
         result["kind"] = "mx" if kind == 3 else "md"
-        bitmap = self.u(at + 8, 2)
-        if (
-            npt == 1
-            and located in ("port", "structure")
-            and (result["original"] == port or result["original"] in self.profile["int_ports"])
-        ):
-            result["next"] = None
-            return reject("int-port-loop")
+        if result["loop"]:
+            result.update(status="int-port-loop", next=None)
+            return
+        result.update(word=word, bitmap=bitmap, header_end=at + size, version=version, domain=0 if v1 else self.u(at + 6, 2))
         if kind == 3:
             result["holds"] = not word & 0x07FFFFFF and bitmap != 0 and not bitmap & 1
-            return result
-        result.update(word=word, bitmap=bitmap, header_end=header_end, version=version, domain=0 if v1 else self.u(at + 10, 2))
-        self.int_stack(result, at, behind, limit)
-        if version == 0 and result["status"] not in (None, "int-stack-truncated") and self.int_05(at, behind, limit, word, bitmap):
-            result.update(
-                status=None, at=at, kind="05", next=behind, format=schema.FORMAT_INT_05, original=self.u(behind - 3, 2), holds=True
-            )
-        return result
+            return
+        result["ds_instruction"] = 0 if v1 else self.u(at + 8, 2)
+        self.int_stack(result, behind, limit)
 
     def int_head(self, at: int, limit: int) -> bool:
         """On the RoCEv2 port, what is no BTH is INT if shim and metadata header explain each other; lengths are judged by name then."""
@@ -925,7 +1016,7 @@ class Reader:
         first, word, bitmap = self.data[at], self.u(at + 4, 4), self.u(at + 8, 2)
         version, hop_words = word >> 28, word >> 8 & 31
         if first == 1:
-            if version == 0 and self.int_05(at, at + 4 * self.data[at + 2], limit, word, bitmap):
+            if version == 0 and self.int_05(at, at + 4 * self.data[at + 2], limit, word, bitmap, 17):
                 return True
             empty = self.data[at + 2] == 3
             expected = version in (0, 1)
@@ -962,8 +1053,8 @@ class Reader:
                 found.append(layout)
         return found
 
-    def int_05(self, at: int, behind: int, limit: int, word: int, bitmap: int) -> bool:
-        """INT v0.5 with a tail, all its lengths in agreement (§8)."""
+    def int_05(self, at: int, behind: int, limit: int, word: int, bitmap: int, protocol: int) -> bool:
+        """INT v0.5 with a tail, all its lengths in agreement (§8); the tail names the protocol that carries it."""
         count, most, total = word >> 16 & 31, word >> 8 & 255, word & 255
         stack = behind - at - 16
         return (
@@ -974,16 +1065,15 @@ class Reader:
             and count == bits(bitmap)
             and stack == 4 * count * total
             and total <= most
-            and self.data[behind - 4] == 17
+            and self.data[behind - 4] == protocol
         )
 
-    def int_stack(self, result: dict[str, Any], at: int, behind: int, limit: int) -> None:
+    def int_stack(self, result: dict[str, Any], behind: int, limit: int) -> None:
         """The checks of the stack: whole hops, and words per hop against the bitmap under every dialect (§10.2, §12)."""
         word, bitmap, start, version = result["word"], result["bitmap"], result["header_end"], result["version"]
         hop_words = word >> 8 & 31
         stack = behind - start
         source_words = extra_words = 0
-        result["ds_instruction"] = 0 if version != 2 else self.u(at + 12, 2)
         if result["ds_instruction"]:
             source_words, extra_words = self.profile["domains"].get(result["domain"], (0, 0))
         result.update(layout=None, dialect=None, hops=0, extra_words=extra_words, hop_bytes=4 * hop_words, ambiguous=False, source_bytes=0)
@@ -1021,27 +1111,8 @@ class Reader:
                 result.update(status="int-stack-truncated", at=result["cut"])
 
     def int_apply(self, result: dict[str, Any], at: int, end: int, limit: int, level: int, port: int, located: str) -> None:
-        """Write what was measured, and read on behind the INT header."""
-        status = result["status"]
-        if result["format"]:
-            self.found(result["format"])
-        if status:
-            self.fail(status, result["at"])
-        npt = result["npt"]
-        if result["next"] is not None:
-            if located in ("dscp", "marker"):
-                if npt:
-                    self.warnings.add("int-npt")
-                npt = 0
-                if result["kind"] != "05":
-                    result["original"] = port
-            elif located == "port" and not npt and not result["v1"]:
-                self.warnings.add("int-npt")
-        if result["kind"] == "md" and status in (None, "int-stack-truncated", "int-hop-length-mismatch"):
-            self.int_columns(result, at, located, npt)
-            self.int_hops(result)
-            if status and "cut" in result:
-                self.fail("int-stack-truncated", result["cut"])
+        """Write what was measured over UDP, and read on behind the INT header."""
+        npt = self.int_over_ports(result, located)
         behind = result["next"]
         if behind is None:
             return
@@ -1052,22 +1123,78 @@ class Reader:
             self.transport(protocol, behind, end, min(limit, end), level, after_int=True)
             return
         self.packet["dst_port"] = result["original"]
-        if status == "int-version-unknown":
+        if result["status"] == "int-version-unknown":
             # Only if the skip lands on something: a header of an unknown version may have another idea of its length.
             if behind >= limit or (result["original"] == 4791 and not self.plausible_bth(behind, limit)):
                 return
         self.payload_by_port(result["original"], behind, end, limit, level)
 
-    def int_columns(self, result: dict[str, Any], at: int, located: str, npt: int) -> None:
-        """Packet columns of an INT-MD header."""
+    def int_over_ports(self, result: dict[str, Any], located: str) -> int:
+        """INT over UDP or TCP, where the shim has an NPT; gives the NPT that counts."""
+        npt = result["npt"]
+        if result["next"] is not None:
+            if located in ("dscp", "marker"):
+                if npt:
+                    self.warnings.add("int-npt")
+                    result["original"] = self.packet["dst_port"]
+                npt = 0
+            elif located == "port" and not npt and not result["v1"]:
+                self.warnings.add("int-npt")
+        if self.int_take(result, (8 if located == "marker" else 0) + (8 if npt == 2 else 0)) and result["kind"] != "mx":
+            self.packet["original_dscp"] = result["dscp"]
+        return npt
+
+    def int_in_tunnel(self, at: int, end: int, limit: int, v1: bool) -> int | None:
+        """INT behind a VXLAN-GPE or GRE header (§10.1): believed; gives where reading goes on, None if nowhere."""
+        result = self.measurement(at)
+        if at + 4 > limit:
+            result["status"] = "int-shim-truncated"
+        else:
+            kind = self.data[at] if v1 else self.data[at] >> 4
+            if kind in ((1, 2) if v1 else (1, 2, 3)):
+                self.int_shim(result, at, end, limit, v1, kind)
+            else:
+                result["status"] = "int-shim-type"
+        self.int_take(result)
+        behind: int | None = result["next"]
+        if result["status"] == "int-version-unknown" and behind is not None and behind >= limit:
+            return None
+        return behind
+
+    def int_option(self, at: int, size: int, limit: int, kind: int) -> None:
+        """INT in a Geneve option of `size` bytes (§7, §11): believed, and never the end of reading."""
+        result = self.measurement(at)
+        if size < 4 + 12:
+            result["status"] = "int-length-too-small"
+        else:
+            self.int_header(result, at + 4, at + size, limit, v1=False, kind=kind)
+        self.int_take(result)
+
+    def int_take(self, result: dict[str, Any], around: int = 0) -> bool:
+        """Write what was measured: format, status, and if they count, columns and hops. `around`: bytes that belong to INT beside it."""
+        status = result["status"]
+        if result["format"]:
+            self.found(result["format"])
+        if status:
+            self.fail(status, result["at"])
+        if not result["kind"] or status not in (None, "int-stack-truncated", "int-hop-length-mismatch"):
+            return False
         word = result["word"]
-        if result["v1"]:
+        size = result["next"] - result["start"] + around
+        if result["kind"] == "mx":
+            flags = word >> 27 & 1
+            self.telemetry(
+                result["format"], [], telemetry_flags=flags, instructions=result["bitmap"], namespace=result["domain"], telemetry_bytes=size
+            )
+            return True
+        remaining = word & 255
+        if result["kind"] == "05":
+            flags = (word >> 25 & 1) << 3 | (word >> 24 & 1) << 1
+            remaining = (word >> 8 & 255) - remaining
+        elif result["v1"]:
             flags = (word >> 25 & 1) << 3 | (word >> 24 & 1) << 1 | (word >> 23 & 1) << 2
-            self.packet["original_dscp"] = self.data[at + 3] >> 2
         else:
             flags = word >> 27 & 1 | (word >> 26 & 1) << 1 | (word >> 25 & 1) << 2
-            # One switch program stores it in the first of the two bytes (capture bmv2-laofan-int-md-v2.1).
-            self.packet["original_dscp"] = None if result["npt"] else (self.data[at + 3] or self.data[at + 2]) >> 2
         if flags & 2:
             self.warnings.add("int-hop-exceeded")
         if flags & 4:
@@ -1078,35 +1205,37 @@ class Reader:
             self.warnings.add("int-dialect")
         if result["ds_instruction"] and result["domain"] == 0:
             self.warnings.add("int-domain-default")
-        self.dialect = result["dialect"]
-        self.packet.update(
-            telemetry=result["format"],
-            dialect=DIALECT_NUMBERS[result["dialect"]],
+        self.telemetry(
+            result["format"],
+            self.int_hops(result),
+            result["hops"] - result["whole"],
+            result["dialect"],
             telemetry_flags=flags,
             instructions=result["bitmap"],
             namespace=result["domain"],
-            remaining_hops=word & 255,
-            telemetry_bytes=result["next"] - at + (8 if located == "marker" else 0) + (8 if npt == 2 else 0),
+            remaining_hops=remaining,
+            telemetry_bytes=size,
         )
+        if status and "cut" in result:
+            self.fail("int-stack-truncated", result["cut"])
+        return True
 
-    def int_hops(self, result: dict[str, Any]) -> None:
+    def int_hops(self, result: dict[str, Any]) -> list[dict[str, Any]]:
         """Hop rows: the wire has the newest first, the rows have the oldest first (§10.3)."""
         hops = []
+        names = ITEMS_05 if result["kind"] == "05" else ITEMS_1 if result["v1"] else ITEMS
         for number in range(result["whole"]):
             if result["layout"] is None:
                 hop = blank(schema.HOPS)
                 hop["present"] = schema.HOP_OPAQUE
             else:
-                hop = self.int_hop(
-                    result["header_end"] + number * result["hop_bytes"], result["layout"], result["bitmap"], result["version"]
-                )
+                hop = self.int_hop(result["header_end"] + number * result["hop_bytes"], result["layout"], result["bitmap"], names)
             if result["whole"] < result["hops"]:
                 hop["present"] |= schema.HOP_TRUNCATED_PATH
             hops.append(hop)
-        self.stack = hops[::-1]
-        self.missing = result["hops"] - result["whole"]
+        return hops[::-1]
 
-    def int_hop(self, at: int, layout: list[tuple[int, int]], bitmap: int, version: int) -> dict[str, Any]:
+    def int_hop(self, at: int, layout: list[tuple[int, int]], bitmap: int, names: dict[int, str]) -> dict[str, Any]:
         """One hop block by its layout (words by bit)."""
         hop = blank(schema.HOPS)
         metadata_zero = bool(bitmap & 0x6C00)
@@ -1116,7 +1245,7 @@ class Reader:
             if bit and value:
                 metadata_zero = False
             if words and value != (1 << 32 * words) - 1:
-                self.item(hop, "" if bit == 8 and version != 2 else ITEMS[bit], value, words, level2=not bitmap & 0x4000)
+                self.item(hop, names[bit], value, words, level2=not bitmap & 0x4000)
         if metadata_zero:
             self.warnings.add("metadata-zero")
         return hop
@@ -1645,10 +1774,11 @@ def decode_packet(
 ) -> dict[str, Any]:
     """Decode one captured packet.
 
-    `profile` may hold int_ports, int_dscp (value, mask), marker (64-bit number), report_ports and domains {id: (source-only words, words
-    in every hop)}.
+    `profile` may hold int_ports, int_dscp (value, mask), marker (64-bit number), report_ports, domains {id: (source-only words, words
+    in every hop)}, geneve_int_classes and gre_int_protocols.
     """
-    settings: dict[str, Any] = {"int_ports": (), "int_dscp": None, "marker": None, "report_ports": (), "domains": {}, **(profile or {})}
+    settings: dict[str, Any] = {"int_ports": (), "int_dscp": None, "marker": None, "report_ports": (), "domains": {}}
+    settings |= {"geneve_int_classes": (), "gre_int_protocols": (), **(profile or {})}
     captured = len(data)
     if original is None:
         original = captured

@@ -25,6 +25,7 @@ PROFILES: dict[str, dict[str, Any] | None] = {
     "no profile": None,
     "by port": {"int_ports": (54321,), "report_ports": (32766,), "domains": {0x5453: (2, 0)}},
     "by DSCP": {"int_dscp": (0x17, 0x3F)},
+    "by everything": {"int_dscp": (0x17, 0x3F), "marker": mutate.MARKER, "domains": {7: (1, 1)}, **mutate.TUNNELLED_INT},
 }
 KERNEL_HOP = {column.name for column in schema.HOPS if column.source == "kernel"}
 
@@ -94,8 +95,21 @@ def test_corner_case_gets_its_status_and_warnings(name: str) -> None:
     agree([data, *mutate.cuts(data)], 1, profile)
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_telemetry_in_everything_that_carries_it_is_read_alike(profile: str) -> None:
+    agree(mutate.carried(len(profile), 2000), 1, PROFILES[profile])
+
+
+@pytest.mark.parametrize("name", sorted(mutate.corner_cases()))
+def test_corner_case_damaged_is_read_alike_under_every_profile(name: str) -> None:
+    data = mutate.corner_cases()[name][0]
+    for number, profile in enumerate(PROFILES.values()):
+        agree([data, *list(mutate.byte_changes(data, 4))[number::12]], 1, profile)
+
+
 def test_random_bytes_are_read_alike() -> None:
-    agree(mutate.junk(3, 2000))
+    agree(mutate.junk(3, 3000))
+    agree(mutate.junk(4, 3000), 1, PROFILES["by everything"])
     for link_type in (0, 12, 14, 101, 113, 147, 228, 229, 276):
         agree(mutate.junk(link_type, 200), link_type)
 

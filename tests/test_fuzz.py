@@ -21,7 +21,7 @@ from int_analyzer.columns import N_PACKETS
 from int_analyzer.decode import Decoder
 from int_analyzer.errors import CaptureError
 
-WORKED = list(mutate.worked_packets().values())
+WORKED = [*mutate.worked_packets().values(), *(data for data, *_ in list(mutate.corner_cases().values())[::5])]
 BOUNDED = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 link_types = st.sampled_from((1, 1, 1, 101, 113, 228, 229, 276))
@@ -110,7 +110,7 @@ def test_a_coverage_guided_fuzzer_finds_nothing(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     for number, packet in enumerate(WORKED):
-        (corpus / str(number)).write_bytes(bytes([number % 3]) + packet)
+        (corpus / str(number)).write_bytes(bytes([number % len(PROFILES)]) + packet)
     script = Path(__file__).parent / "fuzz_packets.py"
     done = subprocess.run(
         [sys.executable, str(script), str(corpus), "-max_total_time=15", "-max_len=400", f"-artifact_prefix={tmp_path}/"],

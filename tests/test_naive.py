@@ -28,7 +28,8 @@ TSHARK = shutil.which("tshark")
 WORKED = {entry["name"]: entry for entry in json.loads((GOLDEN / "worked-packets.json").read_text())}
 SHORT = {name.split("_")[0]: name for name in WORKED}
 WORKED_GOLDEN = sorted(path for path in GOLDEN.glob("*/*.json") if path.stem in WORKED)
-CAPTURE_GOLDEN = sorted(path for path in GOLDEN.glob("*/*.json") if path.stem not in WORKED)
+MADE_GOLDEN = sorted(path for path in GOLDEN.glob("*/*.json") if "parts" in json.loads(path.read_text()))
+CAPTURE_GOLDEN = sorted(path for path in GOLDEN.glob("*/*.json") if path.stem not in WORKED and path not in MADE_GOLDEN)
 CAPTURE_FILES: dict[str, dict[str, int]] = json.loads((GOLDEN / "captures.json").read_text())
 
 DSCP_23 = {"int_dscp": (23, 63)}
@@ -122,6 +123,21 @@ def test_every_worked_packet_has_a_golden_result() -> None:
     assert {path.stem for path in WORKED_GOLDEN} == set(WORKED)
 
 
+@pytest.mark.parametrize("path", MADE_GOLDEN, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_packet_put_together_by_hand_is_read_as_its_parts_say(path: Path) -> None:
+    golden = json.loads(path.read_text())
+    data = bytes.fromhex("".join(part for part, _ in golden["parts"]))
+    result = naive.decode_packet(data, 1, profile=golden["profile"])
+    has(result["packet"], captured_bytes=len(data), **{**golden["packet"], "warnings": set(golden["packet"]["warnings"])})
+    assert result["dialect"] == golden["dialect"]
+    assert len(result["hops"]) == len(golden["hops"])
+    for hop, want in zip(result["hops"], golden["hops"], strict=True):
+        has(hop, **want)
+    assert (result["roce"] is None) == (golden["roce"] is None)
+    if golden["roce"]:
+        has(result["roce"], **golden["roce"])
+
+
 def test_01_plain_rocev2_is_read_down_to_the_icrc() -> None:
     result, want = worked("01"), expected("01")
     ipv4, udp, bth, reth = want["ipv4"], want["udp"], want["bth"], want["reth"]
@@ -174,8 +190,11 @@ def test_03_without_its_domain_the_stack_is_not_whole_hops() -> None:
 @pytest.mark.parametrize("profile", [None, PORT_54321], ids=["by structure", "by port"])
 def test_04_int_mx_is_no_stack_and_the_roce_behind_it_is_read(profile: dict[str, Any] | None) -> None:
     result, want = worked("04", profile), expected("04")
-    has(result["packet"], formats=1 << schema.FORMAT_INT_MX | 1 << schema.FORMAT_ROCE, telemetry=0, hop_count=0, status="ok")
-    has(result["packet"], dst_port=want["int"]["shim"]["orig_dport"])
+    shim, mx = want["int"]["shim"], want["int"]["mx"]
+    has(result["packet"], formats=1 << schema.FORMAT_INT_MX | 1 << schema.FORMAT_ROCE, telemetry=schema.FORMAT_INT_MX, hop_count=0)
+    has(result["packet"], instructions=int(mx["instr"], 16), namespace=int(mx["domain_id"], 16), telemetry_flags=mx["d"], status="ok")
+    has(result["packet"], remaining_hops=0, telemetry_bytes=4 + 4 * shim["len_words"], dst_port=shim["orig_dport"], original_dscp=None)
+    assert result["dialect"] is None
     has(result["roce"], opcode=want["bth"]["opcode"], psn=want["bth"]["psn"])
 
 
@@ -245,29 +264,49 @@ def test_08_erspan_3_with_subheader_and_vlan_shows_the_nak_inside() -> None:
     has(result["roce"], msn=inner["aeth"]["msn"], icrc_raw=int(inner["icrc_wire_bytes"], 16), payload_bytes=0)
 
 
-@pytest.mark.parametrize(
-    ("short", "formats", "tunnels"),
-    [
-        ("09", 1 << schema.FORMAT_INT_MD_2, 0x80),
-        ("10", 1 << schema.FORMAT_INT_MD_2, 0x40),
-        ("12", 1 << schema.FORMAT_IOAM_OTHER, 0),
-        ("13", 0, 0),
-        ("15", 1 << schema.FORMAT_INT_05, 0),
-    ],
-)
-def test_what_is_only_recognised_leaves_the_roce_behind_it_right(short: str, formats: int, tunnels: int) -> None:
-    result = worked(short)
-    has(
-        result["packet"],
-        formats=formats | 1 << schema.FORMAT_ROCE,
-        tunnels=tunnels,
-        hop_count=0,
-        dst_port=4791,
-        status="ok",
-        warnings=set(),
-    )
-    same = worked("11" if short == "12" else "01")["roce"]
-    assert result["roce"] == same
+def test_12_what_is_only_recognised_leaves_the_roce_behind_it_right() -> None:
+    result = worked("12")
+    has(result["packet"], formats=1 << schema.FORMAT_IOAM_OTHER | 1 << schema.FORMAT_ROCE, tunnels=0, hop_count=0, dst_port=4791)
+    has(result["packet"], status="ok", warnings=set(), telemetry=0)
+    assert result["roce"] == worked("11")["roce"]
+
+
+@pytest.mark.parametrize(("short", "carrier", "tunnel"), [("09", "geneve", 0x80), ("10", "vxlan_gpe", 0x40)])
+def test_09_and_10_int_in_a_tunnel_has_its_hops_and_the_roce_behind_it(short: str, carrier: str, tunnel: int) -> None:
+    result, want = worked(short), expected(short)
+    md = want["int"]["md"]
+    assert result["dialect"] == "int-2.x"
+    size = 4 * want["int"]["shim"]["len_words"] if carrier == "vxlan_gpe" else 4 * want[carrier]["options"][0]["len_words"]
+    has(result["packet"], formats=1 << schema.FORMAT_INT_MD_2 | 1 << schema.FORMAT_ROCE, telemetry=schema.FORMAT_INT_MD_2, tunnels=tunnel)
+    has(result["packet"], instructions=int(md["instr"], 16), remaining_hops=md["remaining_hop_cnt"], telemetry_bytes=4 + size)
+    has(result["packet"], telemetry_flags=0, namespace=0, original_dscp=None, dst_port=4791, status="ok", warnings=set())
+    assert len(result["hops"]) == len(want["int"]["hops_wire_order"])
+    for hop, wire in zip(result["hops"], reversed(want["int"]["hops_wire_order"]), strict=True):
+        has(hop, node_id=wire["node_id"], queue_id=wire["queue_id"], queue_depth_raw=wire["queue_occupancy"], hop_latency_raw=None)
+    assert result["roce"] == worked("01")["roce"]
+
+
+@pytest.mark.parametrize("profile", [None, DSCP_23, {"int_ports": (4791,)}], ids=["by structure", "by DSCP", "by port"])
+def test_15_int_05_has_its_hops_and_the_port_and_dscp_of_its_tail(profile: dict[str, Any] | None) -> None:
+    result, want = worked("15", profile), expected("15")["int"]
+    shim, md, tail = want["shim"], want["md"], want["tail"]
+    assert result["dialect"] == "int-0.5"
+    has(result["packet"], formats=1 << schema.FORMAT_INT_05 | 1 << schema.FORMAT_ROCE, telemetry=schema.FORMAT_INT_05, tunnels=0)
+    has(result["packet"], instructions=int(md["instr"], 16), remaining_hops=md["max_hop"] - md["total_hop"], telemetry_flags=0)
+    has(result["packet"], telemetry_bytes=4 * shim["len_words"], dst_port=tail["dport"], original_dscp=tail["dscp"], dscp=23)
+    has(result["packet"], hop_count=md["total_hop"], status="ok", warnings=set())
+    for hop, wire in zip(result["hops"], reversed(want["hops_wire_order"]), strict=True):
+        has(hop, node_id=wire["switch_id"], queue_id=wire["queue_id"], queue_depth_raw=wire["queue_occupancy"], hop_latency_raw=None)
+    assert result["roce"] == worked("01")["roce"]
+
+
+def test_13_the_csig_tag_is_kept_as_it_stands() -> None:
+    result, want = worked("13"), expected("13")
+    csig = want["csig"]
+    has(result["packet"], csig=csig["t"] << 13 | csig["r"] << 12 | csig["s"] << 7 | csig["lm"], vlan_id=want["vlan"]["vid"], telemetry=0)
+    has(result["packet"], formats=1 << schema.FORMAT_ROCE, status="ok", warnings=set())
+    assert result["roce"] == worked("01")["roce"]
+    assert worked("01")["packet"]["csig"] is None
 
 
 def test_14_ifa_is_a_protocol_that_is_not_read() -> None:
@@ -346,7 +385,7 @@ def test_capture_has_the_packets_and_hops_of_its_notes(name: str) -> None:
     results = decoded(name)
     assert len(results) == want["packets"]
     assert {result["packet"]["status"] for result in results} == {"ok"}
-    if "hops" in want and "mri" not in name:
+    if "hops" in want:
         assert {result["packet"]["hop_count"] for result in results} == {want["hops"]}
 
 
@@ -383,13 +422,42 @@ def test_packet_of_a_capture_is_decoded_as_its_notes_say(path: Path) -> None:
         has(hop, **want)
 
 
-def test_mri_lists_are_recognised_and_hold_what_the_notes_say() -> None:
+def test_mri_hops_are_in_path_order_with_node_and_depth_only() -> None:
     for path in (GOLDEN / "mri").glob("*.json"):
         golden = json.loads(path.read_text())
         data = capture(golden["capture"])[1][golden["index"]][2]
-        assert decoded(golden["capture"])[golden["index"]]["packet"]["formats"] == 1 << schema.FORMAT_MRI | 1 << schema.FORMAT_ROCE
-        found = [struct.unpack_from("!II", data, 38 + 8 * number) for number in range(int(golden["option"][4:], 16))]
-        assert found == [(node["node_id"], node["queue_depth_raw"]) for node in golden["mri_newest_first"]]
+        hops = decoded(golden["capture"])[golden["index"]]["hops"]
+        newest_first = [struct.unpack_from("!II", data, 38 + 8 * number) for number in range(int(golden["option"][4:], 16))]
+        assert [(hop["node_id"], hop["queue_depth_raw"]) for hop in reversed(hops)] == newest_first
+        assert {hop["present"] for hop in hops} == {schema.HAS_NODE | schema.HAS_DEPTH}
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [("s1-s2", [1]), ("s1-s3", [1]), ("s2-s4", [1, 2]), ("s3-s4", [1, 3]), ("s4-h3", [1, 2, 4]), ("s4-h4", [1, 3, 4])],
+)
+def test_mri_path_is_the_way_through_the_network(name: str, path: list[int]) -> None:
+    for result in decoded(f"bmv2-tutorials-mri/{name}.pcap"):
+        assert [hop["node_id"] for hop in result["hops"]] == path
+        has(result["packet"], telemetry=schema.FORMAT_MRI, telemetry_bytes=4 + 8 * len(path), instructions=0, remaining_hops=0)
+        assert result["dialect"] is None
+
+
+def test_mri_depth_is_the_one_of_the_notes() -> None:
+    # The notes of the capture: s4 has the only deep queue, 455 packets saw 8 or more, the largest is 63.
+    depths = [(hop["node_id"], hop["queue_depth_raw"]) for result in decoded("bmv2-tutorials-mri/s4-h3.pcap") for hop in result["hops"]]
+    assert Counter(node for node, depth in depths if depth >= 8) == {4: 455}
+    assert max(depth for _, depth in depths) == 63
+
+
+def test_icrc_column_is_the_one_computed_before_the_mri_option_was_there() -> None:
+    name = "bmv2-tutorials-mri/s4-h3.pcap"
+    for result, (_, _, data) in zip(decoded(name), capture(name)[1], strict=True):
+        size = result["packet"]["telemetry_bytes"]
+        restored = bytearray(data[14:34] + data[34 + size :])
+        restored[0] = 0x45
+        struct.pack_into("!H", restored, 2, len(restored))
+        assert result["roce"]["icrc_raw"] == icrc(bytes(restored), 0, len(restored) - 4)
 
 
 @pytest.mark.parametrize(

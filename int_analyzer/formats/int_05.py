@@ -1,9 +1,9 @@
 """INT v0.5: the header with a total hop count, and the tail behind the stack (P4.org INT v0.5).
 
-    shim   | type 8 | reserved 8 | length 8 (with shim and tail) | reserved 8 |
-    header | ver 4 | rep 2 | C E | reserved 3 | instructions 5 | max hops 8 | total hops 8 | bitmap 16 | reserved 16 |
-    stack  | newest hop | … | source's hop |        every item is 4 bytes
-    tail   | protocol 8 | destination port 16 | pad 2, DSCP 6 |
+shim   | type 8 | reserved 8 | length 8 (with shim and tail) | reserved 8 |
+header | ver 4 | rep 2 | C E | reserved 3 | instructions 5 | max hops 8 | total hops 8 | bitmap 16 | reserved 16 |
+stack  | newest hop | … | source's hop |        every item is 4 bytes
+tail   | protocol 8 | destination port 16 | pad 2, DSCP 6 |
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from int_analyzer.schema import (
 )
 from int_analyzer.wire.read import Buffer, u8, u16, u32
 
-TYPE_HOP_BY_HOP, TAIL_UDP = 1, 17
+TYPE_HOP_BY_HOP = 1
 FLAG_EXCEEDED, FLAG_COPY = 2, 8
 ONES = 0xFFFFFFFF
 
@@ -37,19 +37,22 @@ METADATA_ZERO = WARNING_BIT["metadata-zero"]
 
 
 @kernel
-def is_version_05(buffer: Buffer, at: int, limit: int) -> bool:
-    """Whether a v0.5 header begins here: instruction count, total hops and the length with its tail agree (12 bytes are there)."""
+def is_version_05(buffer: Buffer, at: int, limit: int, transport: int) -> bool:
+    """Whether a v0.5 header begins here: instruction count, total hops and the length with its tail agree (12 bytes are there).
+
+    The tail names the IP protocol that carries all this: `transport`, 17 or 6.
+    """
     word, instructions = u32(buffer, at + 4), u16(buffer, at + 8)
     count, most, total = (word >> 16) & 0x1F, (word >> 8) & 0xFF, word & 0xFF
     behind = at + 4 * u8(buffer, at + 2)
     size = behind - at - 16
     if behind > limit or u8(buffer, at) != TYPE_HOP_BY_HOP or size < 0 or count < 1 or total > most:
         return False
-    return count == bits_set(instructions) and size == 4 * count * total and u8(buffer, behind - 4) == TAIL_UDP
+    return count == bits_set(instructions) and size == 4 * count * total and u8(buffer, behind - 4) == transport
 
 
 @kernel
-def int_05(buffer: Buffer, at: int, columns: Any, row: int, hop: int) -> tuple[int, int]:
+def int_05(buffer: Buffer, at: int, marker_bytes: int, columns: Any, row: int, hop: int) -> tuple[int, int]:
     """Header, stack and tail of a header that `is_version_05`: (warnings, hops added). Fills telemetry columns and hops."""
     word, instructions = u32(buffer, at + 4), u16(buffer, at + 8)
     count, most, total = (word >> 16) & 0x1F, (word >> 8) & 0xFF, word & 0xFF
@@ -61,7 +64,7 @@ def int_05(buffer: Buffer, at: int, columns: Any, row: int, hop: int) -> tuple[i
     put(columns, "packets.namespace", row, 0)
     put(columns, "packets.remaining_hops", row, most - total)
     put(columns, "packets.dialect", row, INT_05)
-    put(columns, "packets.telemetry_bytes", row, size)
+    put(columns, "packets.telemetry_bytes", row, size + marker_bytes)
     put(columns, "packets.original_dscp", row, stored if stored != 0 else ABSENT8)
     warnings = HOP_EXCEEDED if flags & FLAG_EXCEEDED != 0 else 0
     for wire in range(total):

@@ -14,7 +14,7 @@ from int_analyzer._jit import inlined
 from int_analyzer.columns import put
 from int_analyzer.formats.dialect import fitting, words_per_hop
 from int_analyzer.formats.int_05 import int_05, is_version_05
-from int_analyzer.formats.int_stack import OK, STACK_TRUNCATED, stack
+from int_analyzer.formats.int_stack import OK, STACK_TRUNCATED, domain_data, stack
 from int_analyzer.schema import ABSENT8, FORMAT_INT_05, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, STATUS_CODE, WARNING_BIT
 from int_analyzer.settings import ROLE_INT
 from int_analyzer.wire.read import Buffer, u8, u16, u32
@@ -38,14 +38,15 @@ HEAD, LENGTHS, RESERVED = 0, 1, 2
 
 
 @inlined
-def looks_like(buffer: Buffer, at: int, limit: int, declared: int, asks: int) -> bool:
+def looks_like(buffer: Buffer, at: int, limit: int, declared: int, asks: int, transport: int, settings: Any) -> bool:
     """Whether a shim and a metadata header that explain each other begin here.
 
     This is what is asked when no port, DSCP or marker of a profile says that INT is there: type, NPT, version and the per-hop length
-    against the bitmap under the specification or a dialect.
+    against the bitmap under the specification or a dialect. Only where a profile gave a hint (LENGTHS) may its domains explain a length.
     """
     if limit - at < 12:
         return False
+    source_only, domain_words = 0, 0
     first = u8(buffer, at)
     word = u32(buffer, at + 4)
     instructions = u16(buffer, at + 8)
@@ -58,9 +59,9 @@ def looks_like(buffer: Buffer, at: int, limit: int, declared: int, asks: int) ->
         if version > 1:
             return False
         if asks == RESERVED and word & 0x007FE000 != 0:
-            return version == 0 and is_version_05(buffer, at, limit)
+            return version == 0 and is_version_05(buffer, at, limit, transport)
         if fitting(1, version, instructions, hop_words, 0, -1)[0] == 0:
-            return version == 0 and is_version_05(buffer, at, limit)
+            return version == 0 and is_version_05(buffer, at, limit, transport)
         behind = at + 4 * length
     else:
         if version != 2 or first & 0x0C == 0x0C:
@@ -74,20 +75,37 @@ def looks_like(buffer: Buffer, at: int, limit: int, declared: int, asks: int) ->
             return asks == HEAD or (length >= 3 and behind <= declared and limit - at >= 16)
         if first >> 4 != TYPE_HOP_BY_HOP or (asks == RESERVED and word & 0x01FFE000 != 0):
             return False
-        if words_per_hop(instructions, 2, 2) != hop_words and fitting(2, 2, instructions, hop_words, 0, -1)[0] == 0:
-            return False
         if asks != HEAD and limit - at < 16:
             return False
+        if asks == LENGTHS and u16(buffer, at + 12) != 0:
+            source_only, domain_words = domain_data(u16(buffer, at + 10), settings)
+        if words_per_hop(instructions, 2, 2) + domain_words != hop_words:
+            if fitting(2, 2, instructions, hop_words, domain_words, -1)[0] == 0:
+                return False
     if instructions == 0 and size != 0:
         return False
     if asks == HEAD:
         return True
-    return length >= 3 and behind <= declared and (size == 0 or (hop_words != 0 and size % (4 * hop_words) == 0))
+    if length < 3 or behind > declared:
+        return False
+    if size == 0 or hop_words == 0:
+        return size == 0 or size == source_only
+    return size % (4 * hop_words) == 0 or (size >= source_only and (size - source_only) % (4 * hop_words) == 0)
 
 
 @inlined
 def int_md(
-    buffer: Buffer, at: int, limit: int, declared: int, port: int, located: int, settings: Any, columns: Any, row: int, hop: int
+    buffer: Buffer,
+    at: int,
+    limit: int,
+    declared: int,
+    port: int,
+    located: int,
+    transport: int,
+    settings: Any,
+    columns: Any,
+    row: int,
+    hop: int,
 ) -> tuple[int, int, int, int, int, int, int, int]:
     """Shim, header and stack: (status, status at, warnings, hops added or −1, where the payload begins or 0, NPT, original port, format).
 
@@ -144,8 +162,8 @@ def int_md(
         return OK, at, warnings, 0, payload, npt, original, found
     status, status_at, odd, added = stack(buffer, at, begin, payload, layout, limit, settings, columns, row, hop)
     if status != OK and status != STACK_TRUNCATED:
-        if layout == 1 and version == 0 and is_version_05(buffer, at, limit):
-            odd, added = int_05(buffer, at, columns, row, hop)
+        if layout == 1 and version == 0 and is_version_05(buffer, at, limit, transport):
+            odd, added = int_05(buffer, at, 8 if located == LOCATED_BY_MARKER else 0, columns, row, hop)
             return OK, at, odd, added, payload, 0, u16(buffer, payload - 3), FORMAT_INT_05
         if added < 0:
             return status, status_at, 0, -1, 0, 0, port, found

@@ -155,10 +155,7 @@ def report_1(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, o
         present |= _queue(buffer, item, columns, out)
         item += 4
     if bits & 0x04 != 0:
-        time = u32(buffer, item)
-        if time != _ONES:
-            put(columns, "reports.egress_time_raw", out, time)
-            present |= HAS_REPORT_EGRESS_TIME
+        present |= _egress_time(buffer, item, columns, out)
         item += 4
     if bits & 0x02 != 0:
         present |= _drop(buffer, item, present, columns, out)
@@ -198,9 +195,7 @@ def report_05(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, 
         if kind == 1:
             present |= _drop(buffer, at + 20, present, columns, out)
         else:
-            present |= _queue(buffer, at + 20, columns, out)
-            put(columns, "reports.egress_time_raw", out, u32(buffer, at + 24))
-            present |= HAS_REPORT_EGRESS_TIME
+            present |= _queue(buffer, at + 20, columns, out) | _egress_time(buffer, at + 24, columns, out)
     put(columns, "reports.present", out, present)
     return OK, _ETHERNET, at + size, kind != 0
 
@@ -405,6 +400,15 @@ def _latency(buffer: Buffer, item: int, columns: Any, out: int) -> int:
         return 0
     put(columns, "reports.hop_latency_raw", out, latency)
     return HAS_REPORT_LATENCY
+
+
+@inlined
+def _egress_time(buffer: Buffer, item: int, columns: Any, out: int) -> int:
+    time = u32(buffer, item)
+    if time == _ONES:
+        return 0
+    put(columns, "reports.egress_time_raw", out, time)
+    return HAS_REPORT_EGRESS_TIME
 
 
 @inlined

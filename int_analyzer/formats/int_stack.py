@@ -1,15 +1,15 @@
 """INT-MD metadata header and hop stack, v1.0 and v2.x, whatever carries them (P4.org INT v1.0 §4.7, INT v2.1 §5.8, §6.17).
 
-    v1.0 header | ver 4 | rep 2 | C E M | reserved 10 | hop words 5 | remaining 8 | bitmap 16 | reserved 16 |
-    v2.x header | ver 4 | D E M | reserved 12 | hop words 5 | remaining 8 | bitmap 16 | domain 16 | DS bits 16 | DS flags 16 |
-    stack       | newest hop | … | source's hop | source-only domain data |
+v1.0 header | ver 4 | rep 2 | C E M | reserved 10 | hop words 5 | remaining 8 | bitmap 16 | reserved 16 |
+v2.x header | ver 4 | D E M | reserved 12 | hop words 5 | remaining 8 | bitmap 16 | domain 16 | DS bits 16 | DS flags 16 |
+stack       | newest hop | … | source's hop | source-only domain data |
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from int_analyzer._jit import inlined
+from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import put
 from int_analyzer.formats.dialect import LEVEL2_WORDS, RESERVED_1, RESERVED_2, TIME_WORDS, bits_set, fitting, words_per_hop
 from int_analyzer.schema import (
@@ -56,11 +56,22 @@ _PORT_BITS = HAS_INGRESS_PORT | HAS_EGRESS_PORT
 _QUEUE_BITS = HAS_QUEUE | HAS_DEPTH
 
 
+@kernel
+def domain_data(domain: int, settings: Any) -> tuple[int, int]:
+    """What the profile says of an INT domain: (bytes of source-only data, words of domain data in every hop)."""
+    source_only, words = 0, 0
+    for i in range(settings.domains.shape[0]):
+        if settings.domains[i, 0] == domain:
+            source_only = 4 * settings.domains[i, 1]
+            words = settings.domains[i, 2]
+    return source_only, words
+
+
 @inlined
 def stack(
     buffer: Buffer, at: int, begin: int, payload: int, layout: int, limit: int, settings: Any, columns: Any, row: int, hop: int
 ) -> tuple[int, int, int, int]:
-    """Metadata header behind 4 bytes of shim or option head at `at`, stack from `begin` to `payload`: (status, status at, warnings, hops or −1).
+    """Metadata header 4 bytes behind `at`, stack from `begin` to `payload`: (status, status at, warnings, hops added or −1).
 
     Fills telemetry columns and hops if the checks pass (hops ≥ 0).
     """
@@ -74,10 +85,7 @@ def stack(
         if u16(buffer, at + 12) != 0:
             if domain == 0:
                 warnings |= DOMAIN_DEFAULT
-            for i in range(settings.domains.shape[0]):
-                if settings.domains[i, 0] == domain:
-                    source_only = 4 * settings.domains[i, 1]
-                    domain_words = settings.domains[i, 2]
+            source_only, domain_words = domain_data(domain, settings)
     else:
         flags = ((word >> 23) & 2) | ((word >> 21) & 4) | ((word >> 22) & 8)
     if size > 0 and instructions == 0:

@@ -1,6 +1,6 @@
 """MRI, the IPv4 option of the P4 tutorials: node and queue depth of every hop, newest first (p4lang/tutorials, exercise mri).
 
-    | option 31 8 | length 8 | count 16 | node 32 | depth 32 | …
+| option 31 8 | length 8 | count 16 | node 32 | depth 32 | …
 """
 
 from __future__ import annotations

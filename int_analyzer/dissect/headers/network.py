@@ -126,9 +126,7 @@ IPV4 = Header(
         Field("destination", 32, form=Form.IPV4, column="packets.dst_lo"),
     ),
 )
-IPV4_FILLER = Header(
-    "ip.option", "IPv4 option", "RFC 791 §3.1", (Field("type", 8, names={0: "end of options", 1: "no operation"}),)
-)
+IPV4_FILLER = Header("ip.option", "IPv4 option", "RFC 791 §3.1", (Field("type", 8, names={0: "end of options", 1: "no operation"}),))
 IPV4_OPTION = Header(
     "ip.option",
     "IPv4 option",
