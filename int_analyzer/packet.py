@@ -112,20 +112,18 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     time_ns, interface = record[records.TIME_NS], record[records.INTERFACE]
     limit = start + captured
     declared = start + max(captured, original)
-    first_hop, first_report = counts[N_HOPS], counts[N_REPORTS]
+    first_hop = counts[N_HOPS]
     put(columns, "packets.time_ns", row, time_ns)
     put(columns, "packets.captured_bytes", row, captured)
     put(columns, "packets.original_bytes", row, original)
     put(columns, "packets.interface", row, interface)
     put(columns, "packets.original_dscp", row, ABSENT8)
-    put(columns, "packets.ip_version", row, 0)
-    put(columns, "hops.hop", first_hop, 0)
 
     at, kind = start, _ETHERNET
     status, status_at, bad, bad_at = OK, start, OK, start
     formats, telemetry, tunnels, levels, vlan, csig = 0, FORMAT_NONE, 0, 0, ABSENT16, ABSENT16
     protocol, source_port, destination_port = 0, 0, 0
-    extensions, first_fragment, behind_int, in_report, in_tcp = 0, 0, False, False, False
+    extensions, first_fragment, has_ip, behind_int, in_report, in_tcp = 0, 0, False, False, False, False
     gre_protocol, gre_sequence, report_kind, located = 0, 0, FORMAT_NONE, LOCATED_BY_STRUCTURE
     hop, roce_row, report_count, own_hop, own_format = first_hop, ABSENT32, 0, -1, FORMAT_NONE
     if link_type != _LINK_ETHERNET:
@@ -158,7 +156,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             bad_at = at
             warnings |= _inside_report(odd, in_report)
             if at != begin:
-                source_port, destination_port = 0, 0
+                has_ip, source_port, destination_port = True, 0, 0
             if options > 0:
                 found, wrong, option = mri_option(buffer, begin + 20, begin + 20 + options)
                 formats |= found << FORMAT_MRI
@@ -175,7 +173,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             warnings |= _inside_report(odd, in_report)
             kind = _END
             if bad == OK:
-                source_port, destination_port, extensions, first_fragment = 0, 0, 0, 0
+                has_ip, source_port, destination_port, extensions, first_fragment = True, 0, 0, 0, 0
                 kind, bad = _of_next_header(protocol)
                 if kind == _IPV4 or kind == _IPV6:
                     kind, levels, bad, bad_at = _ip_in_ip(kind, levels, at)
@@ -388,6 +386,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
         elif kind == _REPORT:
             begin, has_hop, end, own_format = at, False, declared, report_kind
             report = counts[N_REPORTS]
+            put(columns, "hops.hop", first_hop, 0)
             if report_kind == FORMAT_REPORT_2:
                 bad, bad_at, odd, added, kind, at, end, own_hop, believed = reports_2(buffer, at, limit, declared, columns, report, row)
                 if located != LOCATED_BY_PORT and not believed:
@@ -411,7 +410,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     formats |= 1 << report_kind
                 if has_hop:
                     own_hop = report
-            counts[N_REPORTS] = first_report + report_count
+            counts[N_REPORTS] = report + report_count
             warnings |= odd
             declared = end
             limit = min(limit, end)
@@ -437,7 +436,8 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
         warnings &= ~NODE_REPEATED
         if repeated(columns, first_hop, hop):
             warnings |= NODE_REPEATED
-    if get(columns, "packets.ip_version", row) == 0:
+    if not has_ip:
+        put(columns, "packets.ip_version", row, 0)
         put(columns, "packets.src_hi", row, 0)
         put(columns, "packets.src_lo", row, 0)
         put(columns, "packets.dst_hi", row, 0)

@@ -90,6 +90,7 @@ INLINE uint32_t fill_hops(const uint8_t *b, int64_t begin, int64_t count, int64_
                           int64_t first, int64_t packet) {
     uint32_t warnings = 0;
     uint32_t cut = whole < count ? HOP_TRUNCATED_PATH : 0;
+    uint64_t seen = 0;
     for (int64_t i = 0; i < whole; i++) {
         int64_t wire = whole - 1 - i, out = first + i;
         const uint8_t *at = b + begin + wire * hop_bytes;
@@ -103,6 +104,11 @@ INLINE uint32_t fill_hops(const uint8_t *b, int64_t begin, int64_t count, int64_
             if (node != 0xffffffff) {
                 hops->node_id[out] = node;
                 present |= HAS_NODE;
+                /* Two nodes that share a hash: packet.h looks again. */
+                uint64_t bit = UINT64_C(1) << ((node ^ (node >> 6) ^ (node >> 13)) & 63);
+                if (seen & bit)
+                    warnings |= WARNING_NODE_REPEATED;
+                seen |= bit;
             }
         }
         if (instructions & 0x4000) {

@@ -12,7 +12,7 @@ INLINE enum next of_protocol(uint32_t protocol) {
     return protocol == 47 || protocol == 4 || protocol == 41 ? NEXT_BEYOND : NEXT_END;
 }
 
-INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *vlan) {
+INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *vlan, uint32_t *csig) {
     int64_t at = c->at + 14;
     c->status = STATUS_LINK_TRUNCATED;
     if (c->limit < at)
@@ -37,6 +37,8 @@ INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *v
             return NEXT_END;
         if (is_vlan)
             *vlan = u16(b + at) & 0xfff;
+        else if (*csig == 0xffff)
+            *csig = u16(b + at);
         type = u16(b + at + 2);
         at += 4;
     }

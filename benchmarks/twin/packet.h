@@ -138,6 +138,10 @@ INLINE void decode_udp(const uint8_t *b, struct cursor *c, struct found *found, 
             int64_t added = decode_int(b, c, &shim, found->destination_port, columns, row, batch->hops);
             uint32_t bad = c->status;
             fault(found, bad, c->at);
+            if (shim.format == FORMAT_INT_MX || shim.format == FORMAT_INT_05) {
+                found->status = BEYOND_TWIN;
+                return;
+            }
             if (shim.format != 0)
                 found->formats |= 1u << shim.format;
             if (added >= 0) {
@@ -210,21 +214,15 @@ INLINE int decode_packet(const struct record *record, struct batch *batch) {
     uint32_t longest = record->captured > record->original ? record->captured : record->original;
     struct cursor c = {0, record->captured, longest, STATUS_OK, record->warnings};
     struct found found = {.roce_row = 0xffffffff};
-    uint32_t vlan = 0xffff;
+    uint32_t vlan = 0xffff, csig = 0xffff;
     packets->time_ns[row] = record->time;
     packets->captured_bytes[row] = record->captured;
     packets->original_bytes[row] = record->original;
     packets->interface[row] = 0;
     packets->original_dscp[row] = 0xff;
-    packets->dialect[row] = 0;
-    packets->telemetry_flags[row] = 0;
-    packets->instructions[row] = 0;
-    packets->namespace[row] = 0;
-    packets->remaining_hops[row] = 0;
-    packets->telemetry_bytes[row] = 0;
     packets->ip_version[row] = 0;
 
-    enum next next = record->link == 1 ? decode_ethernet(b, &c, &vlan) : NEXT_BEYOND;
+    enum next next = record->link == 1 ? decode_ethernet(b, &c, &vlan, &csig) : NEXT_BEYOND;
     if (next == NEXT_IPV4)
         next = decode_ipv4(b, &c, &found.first_fragment, packets, row);
     else if (next == NEXT_IPV6) {
@@ -244,9 +242,19 @@ INLINE int decode_packet(const struct record *record, struct batch *batch) {
         fault(&found, STATUS_NOT_UDP, c.at);
     } else if (next == NEXT_BEYOND)
         found.status = BEYOND_TWIN;
+    if (found.telemetry == 0) {
+        packets->dialect[row] = packets->telemetry_flags[row] = packets->remaining_hops[row] = 0;
+        packets->instructions[row] = 0;
+        packets->namespace[row] = packets->telemetry_bytes[row] = 0;
+    }
+    /* An INT stack has looked for nodes of equal hash already. */
     int64_t end = first_hop + found.hops;
-    if (found.hops > 1 && has_loop(&columns->hops, first_hop, end))
-        c.warnings |= WARNING_NODE_REPEATED;
+    int by_stack = found.telemetry == FORMAT_INT_MD_1 || found.telemetry == FORMAT_INT_MD_2;
+    if (found.hops > 1 && (!by_stack || (c.warnings & WARNING_NODE_REPEATED))) {
+        c.warnings &= ~WARNING_NODE_REPEATED;
+        if (has_loop(&columns->hops, first_hop, end))
+            c.warnings |= WARNING_NODE_REPEATED;
+    }
     if (packets->ip_version[row] == 0) {
         packets->src_hi[row] = packets->src_lo[row] = packets->dst_hi[row] = packets->dst_lo[row] = 0;
         packets->protocol[row] = packets->dscp[row] = packets->ecn[row] = packets->ttl[row] = 0;
@@ -255,6 +263,7 @@ INLINE int decode_packet(const struct record *record, struct batch *batch) {
     }
     packets->tunnels[row] = 0;
     packets->vlan_id[row] = (uint16_t)vlan;
+    packets->csig[row] = (uint16_t)csig;
     packets->src_port[row] = (uint16_t)found.source_port;
     packets->dst_port[row] = (uint16_t)found.destination_port;
     packets->formats[row] = found.formats;
