@@ -34,6 +34,8 @@ from int_analyzer.schema import (
     ABSENT8,
     ABSENT16,
     ABSENT32,
+    FORMAT_INT_MD_1,
+    FORMAT_INT_MD_2,
     FORMAT_IOAM_TRACE,
     FORMAT_MRI,
     FORMAT_NONE,
@@ -129,21 +131,16 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     """One record into row `row` of packets and into the other tables from counts on."""
     start = record[records.DATA]
     captured, original = record[records.CAPTURED], record[records.ORIGINAL]
-    warnings = record[records.RECORD_WARNINGS]
+    link_type, warnings = record[records.LINK], record[records.RECORD_WARNINGS]
+    time_ns, interface = record[records.TIME_NS], record[records.INTERFACE]
     limit = start + captured
     declared = start + max(captured, original)
     first_hop, first_report = counts[N_HOPS], counts[N_REPORTS]
-    put(columns, "packets.time_ns", row, record[records.TIME_NS])
+    put(columns, "packets.time_ns", row, time_ns)
     put(columns, "packets.captured_bytes", row, captured)
     put(columns, "packets.original_bytes", row, original)
-    put(columns, "packets.interface", row, record[records.INTERFACE])
+    put(columns, "packets.interface", row, interface)
     put(columns, "packets.original_dscp", row, ABSENT8)
-    put(columns, "packets.dialect", row, 0)
-    put(columns, "packets.telemetry_flags", row, 0)
-    put(columns, "packets.instructions", row, 0)
-    put(columns, "packets.namespace", row, 0)
-    put(columns, "packets.remaining_hops", row, 0)
-    put(columns, "packets.telemetry_bytes", row, 0)
     put(columns, "packets.ip_version", row, 0)
     put(columns, "hops.hop", first_hop, 0)
 
@@ -154,8 +151,8 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     extensions, first_fragment, behind_int, in_report = 0, 0, False, False
     gre_protocol, gre_sequence, report_kind, located = 0, 0, FORMAT_NONE, LOCATED_BY_STRUCTURE
     hop, roce_row, report_count, own_hop, own_format = first_hop, ABSENT32, 0, -1, FORMAT_NONE
-    if record[records.LINK] != _LINK_ETHERNET:
-        kind, at, bad, vlan = link(buffer, at, limit, record[records.LINK])
+    if link_type != _LINK_ETHERNET:
+        kind, at, bad, vlan = link(buffer, at, limit, link_type)
         bad_at = at
 
     for _ in range(_MAXIMUM_LAYERS):
@@ -387,12 +384,22 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
         else:
             break
 
+    if telemetry == FORMAT_NONE:
+        put(columns, "packets.dialect", row, 0)
+        put(columns, "packets.telemetry_flags", row, 0)
+        put(columns, "packets.instructions", row, 0)
+        put(columns, "packets.namespace", row, 0)
+        put(columns, "packets.remaining_hops", row, 0)
+        put(columns, "packets.telemetry_bytes", row, 0)
     if own_hop >= 0:
         if telemetry == FORMAT_NONE:
             telemetry = own_format
         hop += _report_hop(columns, own_hop, first_hop, hop, row)
-    if hop - first_hop > 1 and _repeated(columns, first_hop, hop):
-        warnings |= NODE_REPEATED
+    by_stack = own_hop < 0 and (telemetry == FORMAT_INT_MD_1 or telemetry == FORMAT_INT_MD_2)
+    if hop - first_hop > 1 and not (by_stack and warnings & NODE_REPEATED == 0):
+        warnings &= ~NODE_REPEATED
+        if _repeated(columns, first_hop, hop):
+            warnings |= NODE_REPEATED
     if get(columns, "packets.ip_version", row) == 0:
         put(columns, "packets.src_hi", row, 0)
         put(columns, "packets.src_lo", row, 0)

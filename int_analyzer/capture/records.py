@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from int_analyzer._jit import kernel
+from int_analyzer._jit import inlined, kernel
 from int_analyzer.schema import WARNING_BIT
 from int_analyzer.wire.read import Buffer, le16, le32, prefetch, u16, u32
 
@@ -46,7 +46,7 @@ _FRACTION = WARNING_BIT["timestamp-fraction"]
 _SHORT = WARNING_BIT["captured-short"]
 
 
-@kernel
+@inlined
 def next_record(buffer: Buffer, position: int, stop: int, framing: Any, interfaces: Any, record: Any) -> int:
     """Find the record at `position` and fill `record`; returns IS_RECORD, NEEDS_MORE, NEEDS_CONTROL or IS_DAMAGED.
 
@@ -57,7 +57,7 @@ def next_record(buffer: Buffer, position: int, stop: int, framing: Any, interfac
     return _pcapng_record(buffer, position, stop, framing, interfaces, record)
 
 
-@kernel
+@inlined
 def _pcap_record(buffer: Buffer, position: int, stop: int, framing: Any, interfaces: Any, record: Any) -> int:
     record[NEXT_RECORD] = position
     if stop - position < 16:

@@ -67,6 +67,8 @@ HOP_EXCEEDED = WARNING_BIT["int-hop-exceeded"]
 MTU_EXCEEDED = WARNING_BIT["int-mtu-exceeded"]
 NPT_CONTRADICTS = WARNING_BIT["int-npt"]
 METADATA_ZERO = WARNING_BIT["metadata-zero"]
+MAYBE_REPEATED = WARNING_BIT["node-repeated"]
+"""Two nodes of a stack share a hash: packet.py looks again."""
 
 _SPECIFICATION_2, _SPECIFICATION_1 = 1, 2
 _NODE_BITS = HAS_NODE
@@ -330,6 +332,7 @@ def _fill(
 ) -> int:
     """Rows of the `whole` newest of `count` hops, in path order: warnings. Their bounds are proved."""
     warnings = 0
+    seen = 0
     cut = HOP_TRUNCATED_PATH if whole < count else 0
     for i in range(whole):
         wire = whole - 1 - i
@@ -345,6 +348,10 @@ def _fill(
             if node != ONES_4:
                 put(columns, "hops.node_id", out, node)
                 present |= _NODE_BITS
+                bit = 1 << ((node ^ (node >> 6) ^ (node >> 13)) & 63)
+                if seen & bit != 0:
+                    warnings |= MAYBE_REPEATED
+                seen |= bit
         if instructions & 0x4000 != 0:
             ports = u32(buffer, at)
             at += 4
