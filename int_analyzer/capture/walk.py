@@ -40,6 +40,20 @@ class Record(NamedTuple):
 
 def records(source: Source, compiled: bool = False) -> Iterator[Record]:
     """All records of a source in order; `compiled` walks with the machine-code kernel. Damage is in `source.damages`."""
+    for view, record in walk(source, compiled):
+        start, captured = int(record[DATA]), int(record[CAPTURED])
+        yield Record(
+            bytes(view[start : start + captured]),
+            int(record[TIME_NS]),
+            captured,
+            int(record[ORIGINAL]),
+            int(record[INTERFACE]),
+            int(record[LINK]),
+        )
+
+
+def walk(source: Source, compiled: bool = False) -> Iterator[tuple[memoryview, Any]]:
+    """The bytes at hand and what `next_record` found in them, record by record; both hold until the next is asked for."""
     step = _jit.compiled(next_record) if compiled else next_record
     # a list keeps Python integers as they are, the compiled kernel wants an array
     record: Any = np.zeros(RECORD_SIZE, dtype=np.int64) if compiled else [0] * RECORD_SIZE
@@ -50,15 +64,7 @@ def records(source: Source, compiled: bool = False) -> Iterator[Record]:
             result = step(buffer, window.position, window.stop, window.framing, window.interfaces, record)
             window.position = int(record[NEXT_RECORD])
             if result == IS_RECORD:
-                start, captured = int(record[DATA]), int(record[CAPTURED])
-                yield Record(
-                    bytes(view[start : start + captured]),
-                    int(record[TIME_NS]),
-                    captured,
-                    int(record[ORIGINAL]),
-                    int(record[INTERFACE]),
-                    int(record[LINK]),
-                )
+                yield view, record
             elif result == NEEDS_CONTROL:
                 if not source.control(window):
                     break

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from int_analyzer import __version__
-from int_analyzer.cli import analyze, decode, doctor, formats, graph, profile, warmup
+from int_analyzer.cli import analyze, decode, doctor, formats, graph, profile, show, warmup, wireshark_plugin
 from int_analyzer.errors import IntAnalyzerError
 
 app = typer.Typer(
@@ -35,9 +35,13 @@ Every verb takes classic pcap and pcapng, plain, .gz or .zst, and says more with
 )
 app.command("analyze", short_help="which port is congested, since when, and whose traffic it is", epilog=analyze.EXAMPLES)(analyze.analyze)
 app.command("decode", short_help="the rows: packets, hops, RoCEv2, reports, mirrors", epilog=decode.EXAMPLES)(decode.decode)
+app.command("show", short_help="single packets, header by header", epilog=show.EXAMPLES)(show.show)
 app.command("graph", short_help="the paths as json, dot, graphml or svg", epilog=graph.EXAMPLES)(graph.graph)
+app.command("wireshark-plugin", short_help="INT and telemetry reports for Wireshark, as a Lua plugin", epilog=wireshark_plugin.EXAMPLES)(
+    wireshark_plugin.wireshark_plugin
+)
 app.command("formats", short_help="telemetry formats, dialects and carriers that are read", epilog=formats.EXAMPLES)(formats.formats)
-app.add_typer(profile.app, name="profile", short_help="check a profile: units, names, ports")
+app.add_typer(profile.app, name="profile", short_help="draft or check a profile: units, names, ports")
 app.command("doctor", short_help="what is installed, what would not work and why", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("warmup", short_help="compile the kernels into the cache", epilog=warmup.EXAMPLES)(warmup.warmup)
 

@@ -61,7 +61,7 @@ class Value(NamedTuple):
 class Header:
     """A header of whole bytes; fields follow each other without gaps. `name` is the prefix of their filter names.
 
-    absent: ones in every bit mean that nothing of it was there. `columns_of` is the table of columns, for the tests.
+    absent: ones in every bit mean that nothing of it was there.
     """
 
     name: str

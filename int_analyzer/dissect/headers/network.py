@@ -118,7 +118,7 @@ IPV4 = Header(
         reserved(1),
         flag("dont_fragment", "DF"),
         flag("more_fragments", "MF"),
-        Field("fragment_offset", 13, unit="8 bytes"),
+        Field("fragment_offset", 13, unit="× 8 bytes"),
         Field("ttl", 8, column="packets.ttl"),
         Field("protocol", 8, "what follows", names=PROTOCOLS),
         Field("checksum", 16, form=Form.HEX),
@@ -161,7 +161,7 @@ IPV6 = Header(
         Field("destination", 128, form=Form.IPV6),
     ),
 )
-_NEXT = (Field("next_header", 8, "what follows", names=PROTOCOLS), Field("length", 8, "behind the first 8 bytes", unit="8 bytes"))
+_NEXT = (Field("next_header", 8, "what follows", names=PROTOCOLS), Field("length", 8, "behind the first 8 bytes", unit="× 8 bytes"))
 HOP_BY_HOP = Header("ipv6.hop_by_hop", "IPv6 hop-by-hop options", "RFC 8200 §4.3", _NEXT)
 DESTINATION = Header("ipv6.destination", "IPv6 destination options", "RFC 8200 §4.6", _NEXT)
 ROUTING = Header(
@@ -174,7 +174,7 @@ FRAGMENT = Header(
     (
         _NEXT[0],
         reserved(8),
-        Field("offset", 13, unit="8 bytes"),
+        Field("offset", 13, unit="× 8 bytes"),
         reserved(2),
         flag("more", "more fragments follow"),
         Field("identification", 32, form=Form.HEX),

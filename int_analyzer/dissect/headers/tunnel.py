@@ -83,7 +83,7 @@ def _platform(*fields: Field) -> Header:
     return Header("erspan.platform", "ERSPAN platform subheader", _PLATFORM_SPEC, (_PLATFORM, *fields))
 
 
-_SECONDS = _platform(reserved(10 - 10), Field("switch_id", 10), Field("port_index", 16), Field("seconds", 32, "of the timestamp", unit="s"))
+_SECONDS = _platform(Field("switch_id", 10), Field("port_index", 16), Field("seconds", 32, "of the timestamp", unit="s"))
 _SOURCE = _platform(reserved(6), Field("source_index", 20), Field("timestamp_upper", 32))
 ERSPAN_PLATFORMS = {
     1: _platform(reserved(14), Field("domain", 12, "VSM domain"), Field("port_index", 32)),

@@ -1,0 +1,235 @@
+"""What carries telemetry, as branches: link layer, IP, UDP, tunnels and mirrors, along the steps of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from int_analyzer.dissect.branch import Branch, of_bytes, of_header
+from int_analyzer.dissect.headers import network, tunnel
+from int_analyzer.dissect.ioam_option import ioam_option
+from int_analyzer.dissect.stack import embedded_int, gpe_int
+from int_analyzer.dissect.trace import Step
+from int_analyzer.settings import Settings
+from int_analyzer.wire import ethernet as link_layer
+from int_analyzer.wire.ip import NEXT_DESTINATION, NEXT_FRAGMENT, NEXT_HOP_BY_HOP, NEXT_ROUTING, OPTION_IOAM, OPTION_IOAM_DIRECT, OPTION_MRI
+from int_analyzer.wire.layer import ETHERNET
+from int_analyzer.wire.read import Buffer, u8, u16
+from int_analyzer.wire.tunnel import GENEVE_CLASS_INT, GPE_INT_1, GPE_INT_20, GPE_INT_21
+
+_TAGS = {
+    link_layer.ETHERTYPE_VLAN: network.VLAN,
+    link_layer.ETHERTYPE_QINQ: network.VLAN,
+    link_layer.ETHERTYPE_QINQ_OLD: network.VLAN,
+    link_layer.ETHERTYPE_QINQ_OTHER: network.VLAN,
+    link_layer.ETHERTYPE_CSIG: network.CSIG,
+}
+_LINKS = {link_layer.LINK_SLL: network.SLL, link_layer.LINK_SLL2: network.SLL2}
+_IPV4_END, _IPV4_NOP = 0, 1
+_GPE_INT = (GPE_INT_1, GPE_INT_20, GPE_INT_21)
+
+
+def ethernet(data: Buffer, step: Step) -> Iterator[Branch]:
+    """Ethernet and its tags."""
+    _, at, limit = step.arguments
+    branch = of_header(network.ETHERNET, data, at, limit)
+    yield branch
+    yield from _tags(data, at + 14, step.result[1], limit, branch.number("type"))
+
+
+def link(data: Buffer, step: Step) -> Iterator[Branch]:
+    """A link layer other than Ethernet, and its tags."""
+    _, at, limit, link_type = step.arguments
+    header = _LINKS.get(link_type)
+    if header is not None:
+        branch = of_header(header, data, at, limit)
+        yield branch
+        yield from _tags(data, at + header.bytes, step.result[1], limit, branch.number("type"))
+
+
+def _tags(data: Buffer, at: int, end: int, limit: int, ethertype: int | None) -> Iterator[Branch]:
+    # a tag that is cut is where the kernel stopped: it is shown as far as it goes
+    while ethertype in _TAGS and at < limit and (at < end or at + 4 > limit):
+        branch = of_header(_TAGS[ethertype], data, at, limit)
+        yield branch
+        ethertype = branch.number("type")
+        at += 4
+
+
+def mpls(data: Buffer, step: Step) -> Iterator[Branch]:
+    """Label stack and the control word in front of an inner Ethernet frame."""
+    _, at, limit = step.arguments
+    kind, end, _ = step.result
+    while at < limit:
+        branch = of_header(network.MPLS, data, at, limit)
+        yield branch
+        at += 4
+        if branch.number("bottom") != 0 or at >= max(end, 4):
+            break
+    if kind == ETHERNET:
+        yield of_header(network.MPLS_CONTROL, data, at, limit)
+
+
+def ipv4(data: Buffer, step: Step) -> Iterator[Branch]:
+    """IPv4 header with its options."""
+    at, limit = step.arguments[1:3]
+    branch = of_header(network.IPV4, data, at, limit)
+    words = branch.number("header_length") or 0
+    if words > 5:
+        branch.branches = list(_ipv4_options(data, at + 20, min(at + 4 * words, limit)))
+    yield branch
+
+
+def _ipv4_options(data: Buffer, at: int, end: int) -> Iterator[Branch]:
+    while at < end:
+        kind = u8(data, at)
+        if kind in (_IPV4_END, _IPV4_NOP):
+            yield of_header(network.IPV4_FILLER, data, at, end)
+            at += 1
+            if kind == _IPV4_END:
+                break
+            continue
+        option = of_header(network.IPV4_OPTION, data, at, end)
+        length = option.number("length") or 0
+        following = at + length
+        if kind & 0x1F == OPTION_MRI:
+            option.branches.append(_mri(data, at + 2, min(following, end)))
+        else:
+            option.values += of_bytes("", "ip.option", "data", "", data, at + 2, min(following, end)).values
+        yield option
+        if length < 2:
+            break
+        at = following
+
+
+def _mri(data: Buffer, at: int, end: int) -> Branch:
+    branch = of_header(network.MRI, data, at, end)
+    branch.remarks.append("counted: these are no rows of hops")
+    begin, size = at + network.MRI.bytes, network.MRI_SWITCH.bytes
+    whole = max(end - begin, 0) // size
+    for position in range(whole):
+        # newest first on the wire
+        switch = of_header(network.MRI_SWITCH, data, begin + (whole - 1 - position) * size, end)
+        switch.hop, switch.node, switch.title = position, switch.number("node_id"), f"hop {position}"
+        branch.branches.append(switch)
+    return branch
+
+
+def ipv6(data: Buffer, step: Step) -> Iterator[Branch]:
+    """IPv6 fixed header."""
+    at, limit = step.arguments[1:3]
+    yield of_header(network.IPV6, data, at, limit)
+
+
+def extension(data: Buffer, step: Step, ioam: dict[int, Step]) -> Iterator[Branch]:
+    """One IPv6 extension header; `ioam` are the steps of its IOAM options by where these begin."""
+    _, at, limit, _, protocol = step.arguments
+    header = network.EXTENSIONS[protocol]
+    branch = of_header(header, data, at, limit)
+    end = min(at + 8 * ((branch.number("length") or 0) + 1), limit)
+    if protocol in (NEXT_HOP_BY_HOP, NEXT_DESTINATION):
+        branch.branches = list(_options(data, at + 2, end, ioam))
+    elif protocol == NEXT_ROUTING:
+        branch.values += of_bytes("", header.name, "data", "by type", data, at + 4, end).values
+    elif protocol != NEXT_FRAGMENT:
+        raise ValueError(f"no extension header: {protocol}")
+    yield branch
+
+
+def _options(data: Buffer, at: int, end: int, ioam: dict[int, Step]) -> Iterator[Branch]:
+    while at < end:
+        kind = u8(data, at)
+        if kind == 0:
+            yield of_header(network.PAD1, data, at, end)
+            at += 1
+            continue
+        length = u8(data, at + 1) if at + 1 < end else 0
+        following = at + 2 + length
+        if kind in (OPTION_IOAM, OPTION_IOAM_DIRECT):
+            yield ioam_option(data, at, min(following, end), ioam.get(at))
+        else:
+            option = of_header(network.IPV6_OPTION, data, at, end)
+            option.values += of_bytes("", "ipv6.option", "data", "", data, at + 2, min(following, end)).values
+            yield option
+        at = following
+
+
+def gre(data: Buffer, step: Step) -> Iterator[Branch]:
+    """GRE header with its optional words."""
+    _, at, limit = step.arguments
+    branch = of_header(tunnel.GRE, data, at, limit)
+    position = at + 4
+    for name, header in (
+        ("checksum_present", tunnel.GRE_CHECKSUM),
+        ("key_present", tunnel.GRE_KEY),
+        ("sequence_present", tunnel.GRE_SEQUENCE),
+    ):
+        if branch.number(name) and not branch.number("routing_present"):
+            branch.values += header.read(data, position, limit)
+            position += 4
+    yield branch
+
+
+def erspan(data: Buffer, step: Step) -> Iterator[Branch]:
+    """ERSPAN header of type II or III; type I has none."""
+    at, limit = step.arguments[1:3]
+    if step.result[4] == 0 and limit <= at:
+        return
+    if step.result[1] == at and step.result[4] != 0:
+        yield Branch("ERSPAN type I", "erspan", f"{tunnel.ERSPAN_SPEC} §4.1", at, remarks=["no header of its own"], size=0)
+        return
+    third = u8(data, at) >> 4 == 2
+    header = tunnel.ERSPAN_3 if third else tunnel.ERSPAN_2
+    # without a tunnel bit the kernel has kept nothing of it, even where only the subheader is cut
+    branch = of_header(header if step.result[4] else header.without_columns(), data, at, limit)
+    yield branch
+    begin = at + tunnel.ERSPAN_3.bytes
+    if third and branch.number("subheader") and begin < limit:
+        platform = tunnel.ERSPAN_PLATFORMS.get(u8(data, begin) >> 2, tunnel.ERSPAN_PLATFORM_OTHER)
+        yield of_header(platform if step.result[4] else platform.without_columns(), data, begin, limit)
+
+
+def vxlan(data: Buffer, step: Step) -> Iterator[Branch]:
+    """VXLAN header."""
+    _, at, limit = step.arguments
+    yield of_header(tunnel.VXLAN, data, at, limit)
+
+
+def vxlan_gpe(data: Buffer, step: Step, settings: Settings) -> Iterator[Branch]:
+    """VXLAN-GPE header and an INT shim behind it."""
+    _, at, limit, declared = step.arguments
+    branch = of_header(tunnel.VXLAN_GPE, data, at, limit)
+    yield branch
+    following = branch.number("next_protocol")
+    if limit - at >= 8 and branch.number("protocol_valid") and not branch.number("version") and following in _GPE_INT:
+        yield from gpe_int(data, at + 8, min(limit, declared), following == GPE_INT_1, settings)
+
+
+def geneve(data: Buffer, step: Step, settings: Settings) -> Iterator[Branch]:
+    """Geneve header and its options."""
+    _, at, limit = step.arguments
+    branch = of_header(tunnel.GENEVE, data, at, limit)
+    end = min(at + 8 + 4 * (branch.number("options_length") or 0), limit)
+    option = at + 8
+    while option < end and not branch.number("version"):
+        inside = of_header(tunnel.GENEVE_OPTION, data, option, end)
+        following = option + 4 + 4 * (inside.number("length") or 0)
+        if end - option >= 4 and u16(data, option) == GENEVE_CLASS_INT:
+            inside.branches = list(embedded_int(data, inside.number("type") or 0, option + 4, min(following, end), settings))
+        else:
+            inside.values += of_bytes("", "geneve.option", "data", "", data, option + 4, min(following, end)).values
+        branch.branches.append(inside)
+        option = following
+    yield branch
+
+
+def udp(data: Buffer, at: int, limit: int) -> Branch:
+    """UDP header."""
+    return of_header(network.UDP, data, at, limit)
+
+
+def tcp(data: Buffer, at: int, limit: int) -> Branch:
+    """TCP header with its options as bytes."""
+    branch = of_header(network.TCP, data, at, limit)
+    end = min(at + 4 * (branch.number("header_length") or 0), limit)
+    branch.values += of_bytes("", "tcp", "options", "", data, at + network.TCP.bytes, end).values
+    return branch

@@ -1,0 +1,79 @@
+"""An IOAM option of IPv6 as a branch: trace with its nodes in path order, proof of transit, edge to edge, direct export."""
+
+from __future__ import annotations
+
+from int_analyzer.dissect.branch import Branch, of_bytes, of_header, values_of
+from int_analyzer.dissect.field import Header
+from int_analyzer.dissect.headers import ioam
+from int_analyzer.dissect.trace import Step
+from int_analyzer.wire.read import Buffer, u8
+
+
+def ioam_option(data: Buffer, at: int, end: int, step: Step | None) -> Branch:
+    """The option from `at` to `end` (of the captured bytes), as the kernel read it in `step`."""
+    option = of_header(ioam.OPTION, data, at, end)
+    kind, body = option.number("type"), at + ioam.OPTION.bytes
+    if body >= end or kind is None:
+        return option
+    if kind in (ioam.TYPE_PREALLOCATED, ioam.TYPE_INCREMENTAL):
+        option.branches.append(_trace(data, body, end, step if kind == ioam.TYPE_PREALLOCATED else None))
+    elif kind == ioam.TYPE_POT:
+        branch = of_header(ioam.POT, data, body, end)
+        if branch.number("pot_type") == 0:
+            branch.values += ioam.POT_0.read(data, body + ioam.POT.bytes, end)
+        option.branches.append(branch)
+    elif kind == ioam.TYPE_E2E:
+        option.branches.append(_with_items(data, body, end, ioam.E2E, "type", ioam.E2E_ITEMS))
+    elif kind == ioam.TYPE_DIRECT:
+        option.branches.append(_with_items(data, body, end, ioam.DIRECT, "extension_flags", ioam.DIRECT_ITEMS))
+    else:
+        option.values += of_bytes("", "ioam", "data", "of an unknown type", data, body, end).values
+    return option
+
+
+def _with_items(data: Buffer, at: int, end: int, header: Header, bits: str, items: dict[int, Header]) -> Branch:
+    branch = of_header(header, data, at, end)
+    there = branch.number(bits) or 0
+    branch.values += values_of([item for bit, item in items.items() if there & bit], data, at + header.bytes, end)
+    return branch
+
+
+def _trace(data: Buffer, at: int, end: int, step: Step | None) -> Branch:
+    branch = of_header(ioam.TRACE, data, at, end)
+    begin = at + ioam.TRACE.bytes
+    if begin >= end:
+        return branch
+    if step is None or step.result[3] < 0:
+        branch.values += of_bytes("", "ioam.trace", "data", "not read", data, begin, end).values
+        return branch
+    first = begin + 4 * (branch.number("remaining_words") or 0)
+    branch.values += of_bytes("", "ioam.trace", "free", "room that no node has filled", data, begin, min(first, end)).values
+    trace_type = branch.number("trace_type") or 0
+    items = ioam.node_layout(trace_type)
+    size = sum(item.bytes for item in items)
+    nodes = []
+    position = first
+    # newest first on the wire: the kernel's last hop
+    for hop in reversed(step.hops):
+        node = Branch(f"hop {hop.number}", "ioam.node", ioam.TRACE.spec, position, hop=hop.number, is_row=True)
+        node.values = values_of(items, data, position, end)
+        node.node = _node_id(node)
+        position += size
+        if trace_type & ioam.SNAPSHOT_BIT:
+            words = u8(data, position)
+            node.values += ioam.SNAPSHOT.read(data, position, end)
+            node.values += of_bytes("", "ioam.snapshot", "data", "", data, position + 4, position + 4 + 4 * words).values
+            position += 4 + 4 * words
+        node.size = position - node.at
+        nodes.append(node)
+    if position < end:
+        rest = of_bytes("node that is not whole, or a rest", "ioam.trace", "rest", "", data, position, end)
+        nodes.append(rest)
+    branch.branches = nodes[::-1]
+    return branch
+
+
+def _node_id(node: Branch) -> int | None:
+    """The wide node id where there is one, else the short."""
+    ids = [value.value for value in node.values if value.field.column == "hops.node_id" and value.value is not None]
+    return ids[-1] if ids else None
