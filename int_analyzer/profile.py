@@ -246,8 +246,8 @@ def _detect(table: Table) -> Detect:
         dialect = table.choice("int_dialect", dialect, (AUTO_DIALECT, *_dialect_names()))
     return Detect(
         int_dscp=_dscp(table),
-        gre_int_protocols=table.ports("gre_int_protocols"),
-        geneve_int_classes=table.ports("geneve_int_classes"),
+        gre_int_protocols=table.numbers_16("gre_int_protocols", "GRE protocol types"),
+        geneve_int_classes=table.numbers_16("geneve_int_classes", "Geneve option classes"),
         marker=table.integer("marker", None, 0, ID_LIMIT),
         structure=table.flag("structure", True),
         int_dialect=dialect,

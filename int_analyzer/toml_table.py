@@ -9,7 +9,7 @@ from int_analyzer.errors import ProfileError
 
 ID_LIMIT = 1 << 64
 """Node and port ids, and markers, have at most 64 bits."""
-_PORT_LIMIT = 1 << 16
+_LIMIT_16 = 1 << 16
 
 
 class Table:
@@ -81,10 +81,14 @@ class Table:
         return number
 
     def ports(self, name: str) -> tuple[int, ...]:
+        return self.numbers_16(name, "UDP ports", 1)
+
+    def numbers_16(self, name: str, what: str, minimum: int = 0) -> tuple[int, ...]:
+        """A list of 16-bit numbers; `what` they are stands in the message if it is no list."""
         value = self.values.get(name, [])
         if not isinstance(value, list):
-            raise self.error(name, f"must be a list of UDP ports, not {_shown(value)}")
-        return tuple(self.checked_integer(name, entry, 1, _PORT_LIMIT) for entry in value)
+            raise self.error(name, f"must be a list of {what}, not {_shown(value)}")
+        return tuple(self.checked_integer(name, entry, minimum, _LIMIT_16) for entry in value)
 
     def ids(self) -> dict[int, str]:
         """The keys of this table as ids; decimal or "0x…", each id once."""

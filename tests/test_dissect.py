@@ -80,6 +80,9 @@ def test_a_hop_is_as_long_as_the_kernel_says_for_every_bitmap_and_dialect() -> N
         for instructions in range(0, 0x10000, 7):
             if dialect.layout == 1 and instructions & 0x0080:
                 continue
+            if dialect.layout == 0:
+                assert sum(item.bytes for item in int_md.hop_layout_05(instructions)) == 4 * bits_set(instructions), hex(instructions)
+                continue
             items = int_md.hop_layout(dialect.layout, instructions, dialect.time_words, dialect.level2_words, 1, 0)
             words = words_per_hop(instructions, dialect.time_words, dialect.level2_words)
             assert sum(item.bytes for item in items) == 4 * words, (dialect.name, hex(instructions))
@@ -145,10 +148,13 @@ def test_a_packet_that_is_cut_anywhere_is_shown_as_far_as_it_goes(name: str) -> 
         assert max([branch.end for branch in every(packet)], default=0) == length
 
 
+LISTS = ("int_ports", "report_ports", "gre_int_protocols", "geneve_int_classes")
+
+
 def as_profile(twin: dict[str, Any] | None) -> Profile:
     """A profile as the twin takes it."""
     known = twin or {}
-    detect: dict[str, Any] = {name: list(known[name]) for name in ("int_ports", "report_ports") if name in known}
+    detect: dict[str, Any] = {name: list(known[name]) for name in LISTS if name in known}
     if "int_dscp" in known:
         detect["int_dscp"] = "{}/{}".format(*known["int_dscp"])
     if "marker" in known:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import mutate
 import numpy as np
 import pytest
 from capture_bytes import pcap_header, pcap_record
@@ -232,6 +233,14 @@ def test_a_port_of_its_own_for_int_is_active_if_nothing_else_came_to_it(tmp_path
     mixed = capture(tmp_path, worked("04"), udp(54321, b"something else"), name="mixed.pcap")
     assert "INT came to these, but with this line packets would be read differently" in draft_profile(mixed)
     assert loaded(draft_profile(mixed), tmp_path).detect.int_ports == ()
+
+
+def test_int_that_has_no_port_is_named_with_its_hops(tmp_path: Path) -> None:
+    cases = mutate.corner_cases()
+    tunnelled = draft_profile(capture(tmp_path, cases["geneve int with a node twice"][0]))
+    assert "# INT was seen in tunnels only, not on UDP ports of its own\n# int_ports = []\n" in tunnelled
+    assert "INT dialect int-0.5, bitmap 0x" in draft_profile(capture(tmp_path, worked("15")))
+    assert "#   mri: 1 packet\n" in draft_profile(capture(tmp_path, cases["mri"][0])) and "# gre_int_protocols = []\n" in tunnelled
 
 
 def test_a_dscp_that_other_packets_have_too_stays_off_even_when_guesses_are_accepted(tmp_path: Path) -> None:

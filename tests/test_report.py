@@ -89,8 +89,8 @@ def test_nothing_found_and_nothing_seen_are_told_apart(monkeypatch: pytest.Monke
 
 
 def test_telemetry_that_is_only_counted_is_named_in_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    quality = summaries.quality(hops=0, reports=0, formats={"roce": 747, "mri": 747})
-    assert "(747 carry mri, which is counted, not decoded)" in report(Summary(quality=quality), monkeypatch, 120)
+    quality = summaries.quality(hops=0, reports=0, formats={"roce": 747, "ioam-other": 747})
+    assert "(747 carry ioam-other, which is counted, not decoded)" in report(Summary(quality=quality), monkeypatch, 120)
 
 
 def test_a_victim_names_its_root(monkeypatch: pytest.MonkeyPatch) -> None:

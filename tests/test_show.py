@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mutate
 import pytest
 from capture_bytes import pcap_header
 from dissected import PCAPS, PROFILE, ROOT, declared_headers, every, hop_branches, of_bytes, text_of, worked
@@ -19,7 +20,7 @@ from rich.console import Console
 from int_analyzer.cli import main
 from int_analyzer.dissect import wording
 from int_analyzer.dissect.field import PROFILE_UNITS, Form
-from int_analyzer.profile import Profile
+from int_analyzer.profile import Profile, parse_profile
 from int_analyzer.report import packet_tree
 
 Captured = pytest.CaptureFixture[str]
@@ -58,11 +59,30 @@ def test_values_of_ones_are_absent_not_huge() -> None:
     assert wording.ABSENT in text_of(packet)
 
 
-def test_hops_that_are_counted_only_are_shown_but_said_to_be_no_rows() -> None:
+def test_hops_in_tunnels_and_options_and_of_the_first_version_are_rows_like_others() -> None:
     for name in ("09", "10", "15"):
         packet = of_bytes(worked(name))
-        assert packet.rows["hops"] == [] and [branch for branch in every(packet) if branch.hop == 0]
-        assert "counted: these are no rows of hops" in text_of(packet)
+        assert [branch.hop for branch in hop_branches(packet)] == [row["hop"] for row in packet.rows["hops"]] != []
+
+
+def test_hops_that_a_header_further_in_replaces_are_shown_but_said_to_be_no_rows() -> None:
+    data = mutate.corner_cases()["mri in front of INT"][0]
+    packet = of_bytes(data)
+    assert packet.telemetry.startswith("int-md") and [branch.name for branch in hop_branches(packet)] == ["int.hop"] * len(
+        packet.rows["hops"]
+    )
+    replaced = [branch for branch in every(packet) if branch.name == "mri.switch"]
+    assert (
+        replaced and not any(branch.is_row for branch in replaced) and "the rows are those, not these" in " ".join(text_of(packet).split())
+    )
+
+
+def test_options_of_tcp_behind_int_are_shown_behind_it() -> None:
+    profile = parse_profile({"detect": {"int_dscp": "23"}})
+    packet = of_bytes(mutate.corner_cases()["tcp int in front of options"][0], profile)
+    assert [branch.title for branch in packet.branches][2:] == ["TCP", "INT shim", "INT-MD header", "TCP options", "not read further"]
+    behind = of_bytes(mutate.corner_cases()["tcp int behind options"][0], profile)
+    assert [branch.title for branch in behind.branches][2:] == ["TCP", "INT shim", "INT-MD header", "not read further"]
 
 
 def test_the_reports_own_metadata_is_a_hop_of_the_path() -> None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from int_analyzer.dissect.field import Header, Value, opaque
 from int_analyzer.wire.read import Buffer
 
+REPLACED = "a header further in has hops too: the rows are those, not these"
+"""Remark at hops that are no rows of the packet."""
+
 
 @dataclass
 class Branch:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from int_analyzer.dissect.branch import Branch, of_bytes, of_header
-from int_analyzer.dissect.headers import network, tunnel
+from int_analyzer.dissect.branch import REPLACED, Branch, of_bytes, of_header
+from int_analyzer.dissect.headers import int_md, network, tunnel
 from int_analyzer.dissect.ioam_option import ioam_option
-from int_analyzer.dissect.stack import embedded_int, gpe_int
+from int_analyzer.dissect.stack import carried_int
 from int_analyzer.dissect.trace import Step
-from int_analyzer.settings import Settings
+from int_analyzer.formats.int_md import LOCATED_BY_MARKER
 from int_analyzer.wire import ethernet as link_layer
 from int_analyzer.wire.ip import NEXT_DESTINATION, NEXT_FRAGMENT, NEXT_HOP_BY_HOP, NEXT_ROUTING, OPTION_IOAM, OPTION_IOAM_DIRECT, OPTION_MRI
-from int_analyzer.wire.layer import ETHERNET
-from int_analyzer.wire.read import Buffer, u8, u16
-from int_analyzer.wire.tunnel import GENEVE_CLASS_INT, GPE_INT_1, GPE_INT_20, GPE_INT_21
+from int_analyzer.wire.layer import ETHERNET, INT
+from int_analyzer.wire.read import Buffer, u8
 
 _TAGS = {
     link_layer.ETHERTYPE_VLAN: network.VLAN,
@@ -25,7 +24,6 @@ _TAGS = {
 }
 _LINKS = {link_layer.LINK_SLL: network.SLL, link_layer.LINK_SLL2: network.SLL2}
 _IPV4_END, _IPV4_NOP = 0, 1
-_GPE_INT = (GPE_INT_1, GPE_INT_20, GPE_INT_21)
 
 
 def ethernet(data: Buffer, step: Step) -> Iterator[Branch]:
@@ -69,17 +67,17 @@ def mpls(data: Buffer, step: Step) -> Iterator[Branch]:
         yield of_header(network.MPLS_CONTROL, data, at, limit)
 
 
-def ipv4(data: Buffer, step: Step) -> Iterator[Branch]:
-    """IPv4 header with its options."""
+def ipv4(data: Buffer, step: Step, mri: dict[int, Step]) -> Iterator[Branch]:
+    """IPv4 header with its options; `mri` is the step of its MRI option by where that begins."""
     at, limit = step.arguments[1:3]
     branch = of_header(network.IPV4, data, at, limit)
     words = branch.number("header_length") or 0
     if words > 5:
-        branch.branches = list(_ipv4_options(data, at + 20, min(at + 4 * words, limit)))
+        branch.branches = list(_ipv4_options(data, at + 20, min(at + 4 * words, limit), mri))
     yield branch
 
 
-def _ipv4_options(data: Buffer, at: int, end: int) -> Iterator[Branch]:
+def _ipv4_options(data: Buffer, at: int, end: int, mri: dict[int, Step]) -> Iterator[Branch]:
     while at < end:
         kind = u8(data, at)
         if kind in (_IPV4_END, _IPV4_NOP):
@@ -92,7 +90,7 @@ def _ipv4_options(data: Buffer, at: int, end: int) -> Iterator[Branch]:
         length = option.number("length") or 0
         following = at + length
         if kind & 0x1F == OPTION_MRI:
-            option.branches.append(_mri(data, at + 2, min(following, end)))
+            option.branches.append(_mri(data, at + 2, min(following, end), mri.get(at)))
         else:
             option.values += of_bytes("", "ip.option", "data", "", data, at + 2, min(following, end)).values
         yield option
@@ -101,15 +99,18 @@ def _ipv4_options(data: Buffer, at: int, end: int) -> Iterator[Branch]:
         at = following
 
 
-def _mri(data: Buffer, at: int, end: int) -> Branch:
+def _mri(data: Buffer, at: int, end: int, step: Step | None) -> Branch:
     branch = of_header(network.MRI, data, at, end)
-    branch.remarks.append("counted: these are no rows of hops")
     begin, size = at + network.MRI.bytes, network.MRI_SWITCH.bytes
-    whole = max(end - begin, 0) // size
-    for position in range(whole):
+    if step is None:
+        branch.values += of_bytes("", "mri", "data", "not read", data, begin, end).values
+        return branch
+    if step.hops and not step.is_kept:
+        branch.remarks.append(REPLACED)
+    for position, hop in enumerate(step.hops):
         # newest first on the wire
-        switch = of_header(network.MRI_SWITCH, data, begin + (whole - 1 - position) * size, end)
-        switch.hop, switch.node, switch.title = position, switch.number("node_id"), f"hop {position}"
+        switch = of_header(network.MRI_SWITCH, data, begin + (len(step.hops) - 1 - position) * size, end, f"hop {hop.number}")
+        switch.hop, switch.node, switch.is_row = hop.number, switch.number("node_id"), step.is_kept
         branch.branches.append(switch)
     return branch
 
@@ -155,7 +156,7 @@ def _options(data: Buffer, at: int, end: int, ioam: dict[int, Step]) -> Iterator
 
 def gre(data: Buffer, step: Step) -> Iterator[Branch]:
     """GRE header with its optional words."""
-    _, at, limit = step.arguments
+    at, limit = step.arguments[1:3]
     branch = of_header(tunnel.GRE, data, at, limit)
     position = at + 4
     for name, header in (
@@ -194,18 +195,14 @@ def vxlan(data: Buffer, step: Step) -> Iterator[Branch]:
     yield of_header(tunnel.VXLAN, data, at, limit)
 
 
-def vxlan_gpe(data: Buffer, step: Step, settings: Settings) -> Iterator[Branch]:
-    """VXLAN-GPE header and an INT shim behind it."""
-    _, at, limit, declared = step.arguments
-    branch = of_header(tunnel.VXLAN_GPE, data, at, limit)
-    yield branch
-    following = branch.number("next_protocol")
-    if limit - at >= 8 and branch.number("protocol_valid") and not branch.number("version") and following in _GPE_INT:
-        yield from gpe_int(data, at + 8, min(limit, declared), following == GPE_INT_1, settings)
+def vxlan_gpe(data: Buffer, step: Step) -> Iterator[Branch]:
+    """VXLAN-GPE header."""
+    _, at, limit = step.arguments
+    yield of_header(tunnel.VXLAN_GPE, data, at, limit)
 
 
-def geneve(data: Buffer, step: Step, settings: Settings) -> Iterator[Branch]:
-    """Geneve header and its options."""
+def geneve(data: Buffer, step: Step, carried: dict[int, Step]) -> Iterator[Branch]:
+    """Geneve header and its options; `carried` are the steps of its INT options by where these begin."""
     _, at, limit = step.arguments
     branch = of_header(tunnel.GENEVE, data, at, limit)
     end = min(at + 8 + 4 * (branch.number("options_length") or 0), limit)
@@ -213,8 +210,8 @@ def geneve(data: Buffer, step: Step, settings: Settings) -> Iterator[Branch]:
     while option < end and not branch.number("version"):
         inside = of_header(tunnel.GENEVE_OPTION, data, option, end)
         following = option + 4 + 4 * (inside.number("length") or 0)
-        if end - option >= 4 and u16(data, option) == GENEVE_CLASS_INT:
-            inside.branches = list(embedded_int(data, inside.number("type") or 0, option + 4, min(following, end), settings))
+        if option in carried:
+            inside.branches = list(carried_int(data, carried[option]))
         else:
             inside.values += of_bytes("", "geneve.option", "data", "", data, option + 4, min(following, end)).values
         branch.branches.append(inside)
@@ -227,9 +224,25 @@ def udp(data: Buffer, at: int, limit: int) -> Branch:
     return of_header(network.UDP, data, at, limit)
 
 
-def tcp(data: Buffer, at: int, limit: int) -> Branch:
-    """TCP header with its options as bytes."""
+def tcp(data: Buffer, step: Step) -> Iterator[Branch]:
+    """TCP header with its options as bytes, unless INT stands between the two: then they are shown behind INT."""
+    at, limit = step.arguments[1:3]
     branch = of_header(network.TCP, data, at, limit)
     end = min(at + 4 * (branch.number("header_length") or 0), limit)
-    branch.values += of_bytes("", "tcp", "options", "", data, at + network.TCP.bytes, end).values
-    return branch
+    if not _options_behind_int(data, step):
+        branch.values += of_bytes("", "tcp", "options", "", data, at + network.TCP.bytes, end).values
+    yield branch
+
+
+def tcp_options(data: Buffer, step: Step, at: int, limit: int) -> Iterator[Branch]:
+    """TCP options from `at` on, behind the INT that `step` has found between them and the fixed header."""
+    size = 4 * (u8(data, step.arguments[1] + 12) >> 4) - network.TCP.bytes
+    end = min(at + size, limit)
+    if _options_behind_int(data, step) and end > at:
+        yield of_bytes("TCP options", "tcp", "options", "behind INT", data, at, end, network.TCP.spec)
+
+
+def _options_behind_int(data: Buffer, step: Step) -> bool:
+    at, (kind, begin, _, located) = step.arguments[1], step.result
+    marker = int_md.MARKER.bytes if located == LOCATED_BY_MARKER else 0
+    return bool(kind == INT and begin - marker == at + network.TCP.bytes and u8(data, at + 12) >> 4 > 5)

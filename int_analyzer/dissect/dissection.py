@@ -96,7 +96,7 @@ def dissect(data: bytes, record: Sequence[int], number: int, profile: Profile) -
     traced = trace(data, record, settings)
     rows = {table: _rows(traced.columns, table, number) for table in schema.TABLES}
     _derive(rows["hops"], traced.columns, profile)
-    return Dissection(number, data, int(record[LINK]), branches(memoryview(data), traced, settings), rows)
+    return Dissection(number, data, int(record[LINK]), branches(memoryview(data), traced), rows)
 
 
 def read_packets(path: str, numbers: Sequence[int], profile: Profile) -> list[Dissection]:

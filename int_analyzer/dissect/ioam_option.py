@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from int_analyzer.dissect.branch import Branch, of_bytes, of_header, values_of
+from int_analyzer.dissect.branch import REPLACED, Branch, of_bytes, of_header, values_of
 from int_analyzer.dissect.field import Header
 from int_analyzer.dissect.headers import ioam
 from int_analyzer.dissect.trace import Step
@@ -51,11 +51,13 @@ def _trace(data: Buffer, at: int, end: int, step: Step | None) -> Branch:
     trace_type = branch.number("trace_type") or 0
     items = ioam.node_layout(trace_type)
     size = sum(item.bytes for item in items)
+    if step.hops and not step.is_kept:
+        branch.remarks.append(REPLACED)
     nodes = []
     position = first
     # newest first on the wire: the kernel's last hop
     for hop in reversed(step.hops):
-        node = Branch(f"hop {hop.number}", "ioam.node", ioam.TRACE.spec, position, hop=hop.number, is_row=True)
+        node = Branch(f"hop {hop.number}", "ioam.node", ioam.TRACE.spec, position, hop=hop.number, is_row=step.is_kept)
         node.values = values_of(items, data, position, end)
         node.node = _node_id(node)
         position += size

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from int_analyzer.dissect.branch import Branch, of_bytes, of_header, values_of
+from int_analyzer.dissect.branch import REPLACED, Branch, of_bytes, of_header, values_of
 from int_analyzer.dissect.field import Header
 from int_analyzer.dissect.headers import int_md as int_header
-from int_analyzer.dissect.trace import Hop, Step
-from int_analyzer.formats import int_md
-from int_analyzer.formats.dialect import DIALECTS, fitting, words_per_hop
+from int_analyzer.dissect.trace import Step
+from int_analyzer.formats import int_carried, int_md
+from int_analyzer.formats.dialect import DIALECTS, words_per_hop
+from int_analyzer.formats.int_stack import STACK_TRUNCATED, domain_data
 from int_analyzer.schema import FORMAT_INT_05, HOP_OPAQUE
 from int_analyzer.settings import Settings
 from int_analyzer.wire.read import Buffer, u8, u16, u32
@@ -20,13 +21,17 @@ _LOCATED = {
     int_md.LOCATED_BY_DSCP: "found by the DSCP that the profile names",
     int_md.LOCATED_BY_MARKER: "found by the marker that the profile names",
 }
-_NO_ROWS = "counted: these are no rows of hops"
+_SHIMS = {
+    int_carried.IN_GPE: int_header.SHIM_GPE_2,
+    int_carried.IN_GPE_1: int_header.SHIM_GPE_1,
+    int_carried.IN_GRE: int_header.SHIM_GRE,
+}
 _OLD_TYPES = (int_md.TYPE_HOP_BY_HOP, int_md.TYPE_DESTINATION)
 
 
 def int_branches(data: Buffer, step: Step) -> Iterator[Branch]:
-    """INT over UDP as the kernel read it."""
-    _, at, limit, _, _, located, settings, *_ = step.arguments
+    """INT over UDP or TCP as the kernel read it."""
+    _, at, limit, _, _, located, _, settings, *_ = step.arguments
     found = step.result[7]
     if located == int_md.LOCATED_BY_MARKER:
         yield of_header(int_header.MARKER, data, at - 8, limit)
@@ -50,31 +55,27 @@ def int_branches(data: Buffer, step: Step) -> Iterator[Branch]:
     elif kind == int_md.TYPE_MX:
         yield _mx(data, body, end, limit)
     elif found == FORMAT_INT_05:
-        yield from _version_05(data, body, end, limit)
+        yield from _version_05(data, body, end, limit, step)
     elif kind == int_md.TYPE_HOP_BY_HOP:
         yield _metadata(data, body, end, limit, 1 if old else 2, step, settings)
 
 
-def embedded_int(data: Buffer, kind: int, at: int, end: int, settings: Settings) -> Iterator[Branch]:
-    """INT in a Geneve option: no shim, the option says its type and length."""
-    if kind == int_md.TYPE_MX:
-        yield _mx(data, at, end, end)
-    elif kind == int_md.TYPE_HOP_BY_HOP:
-        yield _counted(data, at, end, end, 2, settings)
+def carried_int(data: Buffer, step: Step) -> Iterator[Branch]:
+    """INT in VXLAN-GPE, GRE or a Geneve option, as the kernel read it. The head of the option is shown by who shows the option."""
+    _, at, limit, _, carrier, settings, *_ = step.arguments
+    kind, length = u8(data, at) >> 4 if at < limit else 0, 0
+    if carrier == int_carried.IN_GENEVE:
+        kind, length = u8(data, at + 2), u8(data, at + 3) & 0x1F
     else:
-        yield of_bytes("INT destination header", "int.destination", "data", "has no defined body", data, at, end)
-
-
-def gpe_int(data: Buffer, at: int, limit: int, old: bool, settings: Settings) -> Iterator[Branch]:
-    """INT behind VXLAN-GPE."""
-    shim = of_header(int_header.SHIM_GPE_1 if old else int_header.SHIM_GPE_2, data, at, limit)
-    yield shim
-    end = at + 4 * (shim.number("length") or 0) + (0 if old else 4)
-    kind, body = shim.number("type"), at + 4
+        shim = of_header(_SHIMS[carrier], data, at, limit)
+        yield shim
+        kind, length = shim.number("type") or 0, shim.number("length") or 0
+    old = carrier == int_carried.IN_GPE_1
+    body, end = at + 4, at + 4 * length + (0 if old else 4)
     if body >= limit:
         return
     if kind == int_md.TYPE_HOP_BY_HOP:
-        yield _counted(data, body, end, limit, 1 if old else 2, settings)
+        yield _metadata(data, body, end, limit, 1 if old else 2, step, settings)
     elif kind == int_md.TYPE_MX and not old:
         yield _mx(data, body, end, limit)
     else:
@@ -97,16 +98,17 @@ def _metadata(data: Buffer, at: int, end: int, limit: int, layout: int, step: St
     if added < 0 or begin > limit:
         branch.values += of_bytes("", "int.md", "stack", "not read", data, begin, min(end, limit)).values
         return branch
+    _say_if_replaced(branch, step)
     hop_bytes = 4 * (branch.number("hop_words") or 0)
     items = _items(data, at, layout, step.dialect, settings)
     total = step.hops[-1].number + 1 if step.hops else 0
     rest = begin + total * hop_bytes
-    if step.result[0] == int_md.STACK_TRUNCATED:
+    if step.result[0] == STACK_TRUNCATED:
         whole = begin + len(step.hops) * hop_bytes
         cut = Branch("hop that was not captured whole", "int.hop", header.spec, whole, values_of(items, data, whole, limit))
         branch.branches.append(cut)
         rest = limit
-    branch.branches += list(_hops(data, begin, hop_bytes, items, step.hops, header.spec))
+    branch.branches += list(_hops(data, begin, hop_bytes, items, step, header.spec))
     branch.branches += [
         source
         for source in (of_bytes("source-only data", "int.source", "data", "of the domain", data, rest, min(end, limit), header.spec),)
@@ -115,11 +117,11 @@ def _metadata(data: Buffer, at: int, end: int, limit: int, layout: int, step: St
     return branch
 
 
-def _hops(data: Buffer, begin: int, hop_bytes: int, items: list[Header], hops: tuple[Hop, ...], spec: str) -> Iterator[Branch]:
+def _hops(data: Buffer, begin: int, hop_bytes: int, items: list[Header], step: Step, spec: str) -> Iterator[Branch]:
     """The kernel's hops in path order; the newest stands first on the wire."""
-    for position, hop in enumerate(hops):
-        at = begin + (len(hops) - 1 - position) * hop_bytes
-        branch = Branch(f"hop {hop.number}", "int.hop", spec, at, size=hop_bytes, hop=hop.number, is_row=True)
+    for position, hop in enumerate(step.hops):
+        at = begin + (len(step.hops) - 1 - position) * hop_bytes
+        branch = Branch(f"hop {hop.number}", "int.hop", spec, at, size=hop_bytes, hop=hop.number, is_row=step.is_kept)
         if hop.present & HOP_OPAQUE:
             branch.values = of_bytes("", "int.hop", "data", "layout not understood", data, at, at + hop_bytes).values
         else:
@@ -142,42 +144,20 @@ def _items(data: Buffer, at: int, layout: int, dialect: int, settings: Settings)
 def _domain_words(data: Buffer, at: int, layout: int, settings: Settings) -> int:
     if layout == 1 or u16(data, at + 8) == 0:
         return 0
-    domain = u16(data, at + 6)
-    return next((int(words) for known, _, words in settings.domains if known == domain), 0)
+    return int(domain_data(u16(data, at + 6), settings)[1])
 
 
-def _counted(data: Buffer, at: int, end: int, limit: int, layout: int, settings: Settings) -> Branch:
-    """Metadata header and stack in a carrier whose hops the kernel does not read; whole hops of a known layout are shown."""
-    header = int_header.MD_1 if layout == 1 else int_header.MD_2
-    branch = of_header(header, data, at, limit)
-    begin, stop = at + header.bytes, min(end, limit)
-    hop_words, version = branch.number("hop_words"), branch.number("version")
-    if begin > limit or not hop_words or version is None:
-        return branch
-    domain_words = _domain_words(data, at, layout, settings)
-    dialect = fitting(layout, version, u16(data, at + 4), hop_words, domain_words, -1)[0]
-    if dialect == 0 or (end - begin) % (4 * hop_words) or begin > end:
-        branch.values += of_bytes("", "int.md", "stack", "not read", data, begin, stop).values
-        return branch
-    branch.remarks.append(_NO_ROWS)
-    items = _items(data, at, layout, dialect, settings)
-    total, whole = (end - begin) // (4 * hop_words), max(stop - begin, 0) // (4 * hop_words)
-    hops = tuple(Hop(number, 0) for number in range(total - whole, total))
-    for hop in _hops(data, begin, 4 * hop_words, items, hops, header.spec):
-        hop.is_row = False
-        branch.branches.append(hop)
-    return branch
-
-
-def _version_05(data: Buffer, at: int, end: int, limit: int) -> Iterator[Branch]:
+def _version_05(data: Buffer, at: int, end: int, limit: int, step: Step) -> Iterator[Branch]:
     """v0.5: metadata header, hops, tail."""
     branch = of_header(int_header.MD_05, data, at, limit)
-    branch.remarks.append(_NO_ROWS)
+    _say_if_replaced(branch, step)
     items = int_header.hop_layout_05(branch.number("instructions") or 0)
-    hop_bytes, total = 4 * (branch.number("instruction_count") or 0), branch.number("total_hops") or 0
-    hops = tuple(Hop(number, 0) for number in range(total))
-    for hop in _hops(data, at + int_header.MD_05.bytes, hop_bytes, items, hops, int_header.SPEC_05):
-        hop.is_row = False
-        branch.branches.append(hop)
+    hop_bytes = 4 * (branch.number("instruction_count") or 0)
+    branch.branches += _hops(data, at + int_header.MD_05.bytes, hop_bytes, items, step, int_header.SPEC_05)
     yield branch
     yield of_header(int_header.TAIL_05, data, end - 4, limit)
+
+
+def _say_if_replaced(branch: Branch, step: Step) -> None:
+    if step.hops and not step.is_kept:
+        branch.remarks.append(REPLACED)

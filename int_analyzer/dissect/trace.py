@@ -17,8 +17,9 @@ from int_analyzer.columns import N_PACKETS, Columns, allocate
 # Names under which packet.decode_packet calls its layers.
 LINK, ETHERNET, MPLS, IPV4, IPV6, EXTENSION = "link", "ethernet", "mpls", "ipv4", "ipv6", "extension"
 GRE, ERSPAN, VXLAN, VXLAN_GPE, GENEVE = "gre", "erspan", "vxlan", "vxlan_gpe", "geneve"
-PAYLOAD, INT, IOAM, BTH = "_payload", "read_int", "read_ioam", "read_bth"
-REPORT_05, REPORT_1, REPORTS_2, REPORT_HOP = "report_05", "report_1", "reports_2", "_report_hop"
+PAYLOAD, INT_IN_TCP, INT, INT_CARRIED = "payload", "int_in_tcp", "read_int", "int_carried"
+MRI, IOAM, BTH = "read_mri", "read_ioam", "read_bth"
+REPORT_05, REPORT_1, REPORTS_2, REPORT_HOP = "report_05", "report_1", "reports_2", "report_hop"
 LAYERS = (
     LINK,
     ETHERNET,
@@ -32,7 +33,10 @@ LAYERS = (
     VXLAN_GPE,
     GENEVE,
     PAYLOAD,
+    INT_IN_TCP,
     INT,
+    INT_CARRIED,
+    MRI,
     IOAM,
     BTH,
     REPORT_05,
@@ -40,8 +44,8 @@ LAYERS = (
     REPORTS_2,
     REPORT_HOP,
 )
-_ADDED = {INT: 3, IOAM: 3}
-"""Where in their results the layers with hops say how many."""
+_ADDED = (INT, INT_CARRIED, MRI, IOAM)
+"""Layers with hops; their results say how many, −1 if they have left the rows alone."""
 _PACKETS = 64
 """Capacity of the columns: 512 rows of every table, more than one packet can fill."""
 
@@ -54,13 +58,17 @@ class Hop(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One call of a layer: its name, arguments and result; for INT and IOAM the dialect and the hops, in path order."""
+    """One call of a layer: its name, arguments and result; for layers with hops the dialect and the hops, in path order.
+
+    is_kept: its hops are the rows of the packet; no later layer has put its own in their place.
+    """
 
     layer: str
     arguments: tuple[Any, ...]
     result: Any
     dialect: int
     hops: tuple[Hop, ...]
+    is_kept: bool = False
 
 
 class Trace(NamedTuple):
@@ -83,6 +91,9 @@ def trace(data: bytes, record: Sequence[int], settings: Any) -> Trace:
     alone[DATA] = 0
     run(memoryview(data), alone, settings, target, columns.counts, 0)
     columns.counts[N_PACKETS] = 1
+    last = max((position for position, step in enumerate(steps) if _added(step.layer, step.result) >= 0), default=None)
+    if last is not None:
+        steps[last] = steps[last]._replace(is_kept=True)
     return Trace(steps, columns)
 
 
@@ -91,11 +102,18 @@ def _watched(name: str, layer: Callable[..., Any], target: dict[str, Any], steps
         result = layer(*arguments)
         dialect, hops = 0, tuple[Hop, ...]()
         if name in _ADDED:
-            dialect, hops = target["packets.dialect"][0], tuple(_hops(target, result[_ADDED[name]]))
+            dialect, hops = target["packets.dialect"][0], tuple(_hops(target, _added(name, result)))
         steps.append(Step(name, arguments, result, dialect, hops))
         return result
 
     return call
+
+
+def _added(layer: str, result: Any) -> int:
+    """Hops that a call of a layer has added, −1 if it has none to add."""
+    if layer == MRI:
+        return int(result)
+    return int(result[3]) if layer in _ADDED else -1
 
 
 def _hops(target: dict[str, Any], added: int) -> Iterator[Hop]:

@@ -35,7 +35,7 @@ def suggest(captures: Captures, sighting: Sighting, found: FoundPorts, accept: b
     check = _Check(captures, sighting.digest)
     return [
         *_reports(sighting, found[REPORT], check),
-        *_int_ports(found[INT], check),
+        *_int_ports(sighting, found[INT], check),
         *_dscp(sighting, check, accept),
     ]
 
@@ -71,11 +71,12 @@ def _reports(sighting: Sighting, ports: Counter[int], check: _Check) -> list[Set
     return [Setting("report_ports", _listed(numbers), reason, safe)]
 
 
-def _int_ports(ports: Counter[int], check: _Check) -> list[Setting]:
+def _int_ports(sighting: Sighting, ports: Counter[int], check: _Check) -> list[Setting]:
     roles = default_settings().port_roles
     numbers = tuple(sorted(port for port in ports if roles[port] == ROLE_AUTO))
     if not ports:
-        return [Setting("int_ports", "[]", "no INT was seen", False)]
+        seen = "INT was seen in tunnels only, not on UDP ports of its own" if sighting.marked else "no INT was seen"
+        return [Setting("int_ports", "[]", seen, False)]
     if not numbers:
         reason = f"INT stands behind UDP port {', '.join(map(str, sorted(ports)))}, which is for other traffic too: found by structure"
         return [Setting("int_ports", "[]", reason, False)]

@@ -21,8 +21,16 @@ _WIDTH = 120
 _NAMES = 5
 _GUESSES = "A guess is marked with what it rests on."
 _INT_MD = (schema.FORMAT_INT_MD_1, schema.FORMAT_INT_MD_2)
+_INT = (*_INT_MD, schema.FORMAT_INT_05)
 _IOAM = (schema.FORMAT_IOAM_TRACE, schema.FORMAT_IOAM_OTHER)
-_WELL_KNOWN = (("roce_ports", "[4791]"), ("vxlan_ports", "[4789, 8472]"), ("vxlan_gpe_ports", "[4790]"), ("geneve_ports", "[6081]"))
+_WELL_KNOWN = (
+    ("roce_ports", "[4791]"),
+    ("vxlan_ports", "[4789, 8472]"),
+    ("vxlan_gpe_ports", "[4790]"),
+    ("geneve_ports", "[6081]"),
+    ("gre_int_protocols", "[]"),
+    ("geneve_int_classes", "[]"),
+)
 
 
 def draft_text(files: list[str], sighting: Sighting, settings: list[Setting], accept: bool) -> str:
@@ -69,7 +77,7 @@ def _found(sighting: Sighting) -> Iterator[str]:
     if not any(sighting.formats.values()):
         yield from _item("no format that is known here")
     for (telemetry, dialect, instructions), packets in sorted(sighting.layouts.items()):
-        if telemetry in _INT_MD:
+        if telemetry in _INT:
             yield from _item(_int_layout(dialect, instructions, packets))
         elif telemetry in _IOAM:
             yield from _item(f"IOAM trace type 0x{instructions:06x}: {things(packets, 'packet')}")

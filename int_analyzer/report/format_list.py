@@ -10,11 +10,13 @@ from int_analyzer.report.grid import Grid
 
 CARRIERS: dict[str, str] = {
     "capture": "pcap (all magics, both byte orders), pcapng (sections, several interfaces); plain, .gz, .zst, standard input",
-    "link": "Ethernet, raw IP, IPv4, IPv6, Linux cooked SLL and SLL2; VLAN, QinQ, MPLS",
-    "network": "IPv4, IPv6 with extension headers, fragments, UDP, GRE",
+    "link": "Ethernet, raw IP, IPv4, IPv6, Linux cooked SLL and SLL2; VLAN, QinQ, CSIG, MPLS",
+    "network": "IPv4, IPv6 with extension headers, fragments, UDP, TCP, GRE",
     "mirror": "ERSPAN type I, II and III",
     "overlay": "VXLAN, VXLAN-GPE, Geneve",
     "INT in UDP": "by port, by DSCP, by marker or by structure; NPT 0, 1 and 2",
+    "INT in TCP": "by DSCP or marker; behind the TCP options or in front of them",
+    "INT in tunnels": "VXLAN-GPE by next protocol, GRE by protocol types of the profile, Geneve by option class",
 }
 
 

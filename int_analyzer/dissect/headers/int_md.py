@@ -161,8 +161,8 @@ MX = Header(
         _VERSION,
         _DISCARD,
         reserved(27),
-        _instructions(_NAMES_2)._replace(doc="what each node reports", column=""),
-        *(field._replace(column="") for field in _DOMAIN),
+        _instructions(_NAMES_2)._replace(doc="what each node reports"),
+        *_DOMAIN,
     ),
 )
 MD_05 = Header(
@@ -178,7 +178,7 @@ MD_05 = Header(
         Field("instruction_count", 5, "per hop", unit="words"),
         Field("maximum_hops", 8),
         Field("total_hops", 8, "in the stack"),
-        _instructions(_NAMES_05)._replace(column=""),
+        _instructions(_NAMES_05),
         reserved(16),
     ),
 )

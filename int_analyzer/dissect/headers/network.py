@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from int_analyzer.dissect.field import Field, Form, Header, flag, reserved
+from int_analyzer.dissect.field import DEPTH, Field, Form, Header, flag, reserved
 
 ETHERTYPES = {
     0x0800: "IPv4",
@@ -143,7 +143,10 @@ MRI_SWITCH = Header(
     "mri.switch",
     "switch",
     "p4lang/tutorials, exercise mri",
-    (Field("node_id", 32), Field("queue_depth", 32, "when the packet was enqueued", unit="packets")),
+    (
+        Field("node_id", 32, column="hops.node_id"),
+        Field("queue_depth", 32, "when the packet was enqueued", unit=DEPTH, column="hops.queue_depth_raw"),
+    ),
 )
 IPV6 = Header(
     "ipv6",
