@@ -6,15 +6,21 @@ the speed of C. What differs between the two (reading bytes, wrapping arithmetic
 replacement for compiled code; tests hold the pair against each other.
 
 The numba cache does not notice a change in a called function of another file, so its folder is keyed by a hash of all sources
-of this package. Environment: NUMBA_DISABLE_JIT=1 makes `compiled` return its argument; NUMBA_BOUNDSCHECK=1 selects checked
-readings; INT_ANALYZER_CACHE names the cache folder.
+of this package. Where that folder cannot be written nothing is kept: numba's own fallback, __pycache__, is not keyed by the hash. A
+cache file that cannot be loaded is removed and made anew.
+
+Environment: NUMBA_DISABLE_JIT=1 makes `compiled` return its argument; NUMBA_BOUNDSCHECK=1 selects checked readings;
+INT_ANALYZER_CACHE names the cache folder.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
+import pickle
+import tempfile
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -77,6 +83,67 @@ def cache_folder() -> Path:
     return root / "int_analyzer" / _source_hash()
 
 
+def cache_fault(folder: Path) -> str:
+    """Why kernels cannot be kept in `folder`; "" if they can. It is created if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def cached_kernels() -> dict[str, bool]:
+    """Kernels in the cache folder by name, and whether what is kept of them can be loaded."""
+    found: dict[str, bool] = {}
+    for index in cache_folder().rglob("*.nbi"):
+        # numba names its files module.function-line.version
+        stem = index.name.removesuffix(".nbi")
+        kept = [path for path in index.parent.glob("*.nbc") if path.name.startswith(stem + ".")]
+        found[stem.rsplit("-", 1)[0].rsplit(".", 1)[-1]] = bool(kept) and _loadable(index) and all(map(_loadable, kept))
+    return found
+
+
+def _loadable(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            pickle.load(file)
+    except Exception:  # noqa: BLE001 - broken bytes raise anything
+        return False
+    return True
+
+
+def _guard(cache: Any, folder: Path) -> None:
+    """Make a numba cache one that never fails: what cannot be loaded is removed, what cannot be saved is not kept."""
+    if not Path(cache.cache_path).is_relative_to(folder):
+        # numba found another place after all
+        cache.disable()
+        return
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_overload(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # noqa: BLE001 - broken bytes raise anything
+            _remove(cache.cache_path)
+            return None
+
+    def save_overload(*arguments: Any) -> None:
+        try:
+            save(*arguments)
+        except Exception:  # noqa: BLE001 - a full disk, or an index that broke meanwhile: the kernel runs all the same
+            _remove(cache.cache_path)
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload
+
+
+def _remove(folder: str) -> None:
+    """Remove all kernels of a cache folder; a process that has loaded them keeps them."""
+    for path in Path(folder).glob("*.nb[ic]"):
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
 @functools.cache
 def _source_hash() -> str:
     digest = hashlib.sha256()
@@ -108,12 +175,17 @@ def _compile(function: types.FunctionType, options: dict[str, Any]) -> Any:
     clone = types.FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__)
     clone.__qualname__ = function.__qualname__
     clone.__module__ = function.__module__
+    folder = cache_folder()
+    if options.get("cache") and cache_fault(folder):
+        options = {**options, "cache": False}
     previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder())
+    numba.config.CACHE_DIR = str(folder)
     try:
         dispatcher = numba.njit(nogil=True, _nrt=False, boundscheck=BOUNDSCHECK, **options)(clone)
     finally:
         numba.config.CACHE_DIR = previous
+    if options.get("cache"):
+        _guard(dispatcher._cache, folder)
     dispatcher.get_call_template = _without_literals(dispatcher.get_call_template)
     return dispatcher
 

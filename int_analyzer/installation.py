@@ -9,7 +9,6 @@ import os
 import platform
 import shutil
 import socket
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -41,6 +40,10 @@ _TOOLS = (
     ("gcc", "no comparison with C in make bench"),
     ("dot", "int-analyzer graph --format dot cannot be drawn here; --format svg needs nothing"),
 )
+
+
+KERNELS = ("decode_batch", "fold_packets", "fold_reports", "fold_mirrors", "_fill_index")
+"""What warmup compiles and keeps: all that an analysis needs."""
 
 
 class Check(NamedTuple):
@@ -105,19 +108,24 @@ def _jit_check() -> Check:
 
 def _cache() -> Check:
     folder = _jit.cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
+    fault = _jit.cache_fault(folder)
+    if fault:
         return Check(
             "kernel cache",
             LACKING,
-            f"{folder}: {error.strerror or error}",
-            "every long capture compiles anew, for some seconds; INT_ANALYZER_CACHE can name another folder",
+            f"{folder}: {fault}",
+            "nothing is kept and every long capture compiles anew, for some seconds; INT_ANALYZER_CACHE can name another folder",
         )
-    if not any(folder.rglob("*.nbi")):
+    kept = _jit.cached_kernels()
+    if not kept:
         return Check("kernel cache", GOOD, f"{folder}, empty: the first long capture compiles for some seconds (or run warmup)")
+    broken = sorted(name for name, loadable in kept.items() if not loadable)
+    if broken:
+        found = f"{folder}: {', '.join(broken)} cannot be loaded"
+        return Check("kernel cache", LACKING, found, "compiled anew by the next long capture (or run warmup)")
+    missing = [name for name in KERNELS if name not in kept]
+    if missing:
+        return Check("kernel cache", GOOD, f"{folder}, without {', '.join(missing)}: compiled when needed (or run warmup)")
     return Check("kernel cache", GOOD, f"{folder}, filled")
 
 

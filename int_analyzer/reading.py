@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from int_analyzer.capture import Source, expand, open_source
+from int_analyzer.capture.walk import records
 from int_analyzer.columns import PACKETS_PER_BATCH, Columns
 from int_analyzer.decode import Decoder
-from int_analyzer.profile import Profile
+from int_analyzer.errors import IntAnalyzerError
+from int_analyzer.profile import Profile, load_profile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,11 +21,16 @@ if TYPE_CHECKING:
 Captures = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A file, a folder, a glob, "-", or several of these."""
 
+ProfileLike = Profile | str | os.PathLike[str] | None
+"""A profile, its file, or none."""
+
 Progress = Callable[[int, int | None], None]
 """Called with the bytes read so far and the bytes of all captures (None where a pipe is among them)."""
 
-SMALL = 4 * 1024 * 1024
+SMALL = 2 * 1024 * 1024
 """Bytes up to which plain Python has read a capture before numba is loaded."""
+_FIRST_BYTES = 1 << 18
+"""Bytes at a time in which the first packet of a capture is looked for."""
 _COMPRESSION = 4
 """How much larger a compressed capture is taken to be, unpacked."""
 
@@ -31,15 +38,27 @@ _COMPRESSION = 4
 class Batch:
     """Some thousand packets of one capture. `columns` are reused by the next batch; the frames are copies and stay.
 
-    file: the capture; first_packet: number of the batch's first packet in it.
+    file: the capture; first_packet: number of the batch's first packet in it. Asked for anything of its columns after the next
+    batch was, it raises IntAnalyzerError.
     """
 
     def __init__(self, columns: Columns, file: str, first_packet: int, profile: Profile | None, show_file: bool) -> None:
-        self.columns = columns
+        self._columns: Columns | None = columns
         self.file = file
         self.first_packet = first_packet
         self._profile = profile
         self._show_file = show_file
+
+    @property
+    def columns(self) -> Columns:
+        """The columns, while they are this batch's."""
+        if self._columns is None:
+            raise IntAnalyzerError("this batch is gone: ask for its frames before the next one")
+        return self._columns
+
+    def expire(self) -> None:
+        """Let go of the columns, which the next batch is about to fill."""
+        self._columns = None
 
     def rows(self, table: str) -> pa.RecordBatch:
         """The rows of one table (schema.TABLES) as Arrow."""
@@ -92,22 +111,23 @@ class Batch:
 class Reading:
     """One pass over captures. Iterating gives batches; what was found out about the files stands here afterwards.
 
-    files: the captures in their order; bytes: their size on disk (of a pipe: what came); damages: file, offset, reason, kind and
+    files: the captures in the order in which they are read, by the time of their first packet (one without a time, or that is not
+    a file, keeps its place); bytes: their size on disk (of a pipe: what came); damages: file, offset, reason, kind and
     lost bytes of every damage. A pass over files can be made again, one over standard input cannot.
     """
 
     def __init__(
         self,
         captures: Captures,
-        profile: Profile | None = None,
+        profile: ProfileLike = None,
         *,
         progress: Progress | None = None,
         compiled: bool | None = None,
         packets: int = PACKETS_PER_BATCH,
     ) -> None:
         named = [captures] if isinstance(captures, (str, os.PathLike)) else list(captures)
-        self.files = expand([os.fspath(name) for name in named])
-        self.profile = profile
+        self.files = _by_time(expand([os.fspath(name) for name in named]))
+        self.profile = profile_of(profile)
         self.bytes = 0
         self.damages: list[dict[str, Any]] = []
         self.total = _total(self.files)
@@ -133,7 +153,9 @@ class Reading:
     def _batches(self, decoder: Decoder, source: Source, file: str) -> Iterator[Batch]:
         done = self.bytes
         for columns in decoder.batches(source):
-            yield Batch(columns, file, decoder.first_packet, self.profile, self.several)
+            batch = Batch(columns, file, decoder.first_packet, self.profile, self.several)
+            yield batch
+            batch.expire()
             if self._progress is not None:
                 self._progress(done + source.consumed, self.total)
         self.bytes = done + (source.size if source.size is not None else source.consumed)
@@ -143,13 +165,40 @@ class Reading:
         ]
 
 
-def read(captures: Captures, profile: Profile | None = None, *, progress: Progress | None = None) -> Iterator[Batch]:
-    """Read captures piece by piece, for those larger than memory: batches of up to 8192 packets.
+def read(captures: Captures, profile: ProfileLike = None, *, progress: Progress | None = None) -> Reading:
+    """Read captures piece by piece, for those larger than memory: iterating gives batches of up to 8192 packets.
 
-    A batch's `packets`, `hops`, `roce`, `reports` and `mirrors` are pandas frames (docs/columns.md); they are made when asked for.
-    Raises SourceError and CaptureError.
+    A batch's `packets`, `hops`, `roce`, `reports` and `mirrors` are pandas frames (docs/columns.md); they are made when asked for,
+    and must be asked for before the next batch is. Afterwards `damages` says where a file is damaged. `profile`: a Profile or its
+    file. Raises SourceError, CaptureError and ProfileError.
     """
-    return iter(Reading(captures, profile, progress=progress))
+    return Reading(captures, profile, progress=progress)
+
+
+def profile_of(profile: ProfileLike) -> Profile | None:
+    """A profile that may have been given as its file."""
+    return load_profile(os.fspath(profile)) if isinstance(profile, (str, os.PathLike)) else profile
+
+
+def _by_time(files: list[str]) -> list[str]:
+    """The captures that begin at a known time in the order of these; the others keep their places."""
+    if len(files) < 2:
+        return files
+    times = {file: _first_ns(file) for file in files}
+    ordered = iter(sorted((file for file in files if times[file]), key=lambda file: times[file]))
+    return [next(ordered) if times[file] else file for file in files]
+
+
+def _first_ns(file: str) -> int:
+    """Capture time of the first packet of a file; 0 if there is none, or the file cannot be read a second time."""
+    if not Path(file).is_file():
+        return 0
+    try:
+        with open_source(file, _FIRST_BYTES) as source:
+            return next((record.time_ns for record in records(source)), 0)
+    except IntAnalyzerError:
+        # whoever reads it says what is wrong
+        return 0
 
 
 def _total(files: list[str]) -> int | None:

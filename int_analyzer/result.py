@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import time
@@ -11,10 +12,11 @@ from typing import TYPE_CHECKING
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
 from int_analyzer.errors import SourceError
+from int_analyzer.fold.quality import TIME_BACKWARDS
 from int_analyzer.fold.state import State
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
-from int_analyzer.reading import Batch, Captures, Progress, Reading
+from int_analyzer.reading import Batch, Captures, ProfileLike, Progress, Reading, profile_of
 
 if TYPE_CHECKING:
     import networkx
@@ -111,7 +113,7 @@ class Result:
 
 def analyze(
     captures: Captures,
-    profile: Profile | str | os.PathLike[str] | None = None,
+    profile: ProfileLike = None,
     *,
     output: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -119,13 +121,14 @@ def analyze(
 ) -> Result:
     """Find the congested ports in captures: a file, a folder, a glob, "-" for standard input, or several of these.
 
-    All are read as one piece of traffic. `profile` says what the wire does not (units, names, link speeds): a Profile or its
-    file. `output` is a folder for all row tables as Parquet, written on the way. `progress` is called with bytes done and bytes
-    in all. `compiled` decides between machine code and plain Python; by itself the choice follows the size.
+    All are read as one piece of traffic, in the order of their first packets' times. `profile` says what the wire does not (units,
+    names, link speeds): a Profile or its file. `output` is a folder for all row tables as Parquet, written on the way. `progress`
+    is called with bytes done and bytes in all. `compiled` decides between machine code and plain Python; by itself the choice
+    follows the size.
     Raises SourceError, CaptureError and ProfileError.
     """
-    known = _profile(profile)
     started = time.perf_counter()
+    known = profile_of(profile)
     reading = Reading(captures, known, progress=progress, compiled=compiled)
     if output is None:
         view = _fold(reading, reading)
@@ -141,13 +144,14 @@ def analyze(
         first_ns=first,
         last_ns=last,
         seconds=(last - first) / _NANOSECONDS if first is not None and last is not None else None,
-        elapsed_seconds=time.perf_counter() - started,
+        elapsed_seconds=0.0,
     )
-    return Result(summarise(view, known, capture, reading.damages), reading.files, known)
+    summary = _completed(summarise(view, known, capture, reading.damages), view, started)
+    return Result(summary, reading.files, known)
 
 
 def warm_up() -> None:
-    """Compile all kernels into the cache, by an analysis of a capture with one packet."""
+    """Compile all kernels that an analysis may need into the cache, by an analysis of a capture with one packet."""
     import io
 
     from int_analyzer.capture import open_source
@@ -156,6 +160,7 @@ def warm_up() -> None:
     state = State()
     for columns in Decoder(compiled=True).batches(open_source(io.BytesIO(_ONE_PACKET))):
         state.fold(columns, compiled=True)
+        state.compile(columns)
     state.view()
 
 
@@ -163,12 +168,17 @@ def warm_up() -> None:
 _ONE_PACKET = bytes.fromhex("d4c3b2a1 0200 0400 00000000 00000000 ffff0000 01000000" + "00000000 00000000 10000000 10000000") + bytes(16)
 
 
-def _profile(profile: Profile | str | os.PathLike[str] | None) -> Profile | None:
-    if profile is None or isinstance(profile, Profile):
-        return profile
-    from int_analyzer.profile import load_profile
-
-    return load_profile(os.fspath(profile))
+def _completed(summary: Summary, view: View, started: float) -> Summary:
+    """With what only the end of an analysis knows, and the counts by format and status."""
+    quality, capture = summary.quality, summary.capture
+    if quality is not None:
+        counts: dict[str, dict[str, int]] = {}
+        for (format, status), packets in view.status_by_format.items():
+            counts.setdefault(format or "none", {})[status] = packets
+        quality = dataclasses.replace(quality, statuses_by_format=counts)
+    if capture is not None:
+        capture = dataclasses.replace(capture, elapsed_seconds=time.perf_counter() - started)
+    return dataclasses.replace(summary, quality=quality, capture=capture)
 
 
 def _fold(reading: Reading, batches: Iterable[Batch]) -> View:
@@ -179,22 +189,21 @@ def _fold(reading: Reading, batches: Iterable[Batch]) -> View:
     """
     whole: State | None = None
     state = State()
-    last_ns = overlaps = 0
+    last_ns = 0
     for batch in batches:
         if batch.first_packet == 0 and batch.first_ns < last_ns:
             whole = _merged(whole, state)
             state = State()
-            overlaps += 1
         state.fold(batch.columns, reading.compiled)
         last_ns = max(last_ns, batch.last_ns)
-    view = _merged(whole, state).view()
-    # that another capture begins again is no time that goes backwards
-    view.counts["time_backwards"] -= overlaps
-    return view
+    return _merged(whole, state).view()
 
 
 def _merged(whole: State | None, state: State) -> State:
     if whole is None:
         return state
+    backwards = whole.quality.counters[TIME_BACKWARDS] + state.quality.counters[TIME_BACKWARDS]
     whole.merge(state)
+    # that another capture begins again is no time that goes backwards
+    whole.quality.counters[TIME_BACKWARDS] = backwards
     return whole

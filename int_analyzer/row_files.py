@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -24,6 +25,8 @@ FORMATS = ("table", "csv", "jsonl", "parquet")
 TABLE_ROWS = 50
 """Rows that the table to look at has if nobody says how many."""
 ROW_GROUP = 1 << 17
+
+_ENDINGS = {"": "table", "txt": "table", "csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}
 
 TELLING = {
     "packets": ("packet", "time_ns", "src", "dst", "src_port", "dst_port", "ecn", "ip_bytes", "formats", "hop_count", "status"),
@@ -47,11 +50,34 @@ TELLING = {
 
 
 def format_of(output: Path | None) -> str:
-    """The format that a file's name asks for; a table if there is none."""
-    if output is None:
-        return "table"
-    suffix = output.suffix.lstrip(".").lower()
-    return {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet"}.get(suffix, "table")
+    """The format that a file's name asks for; a table if there is no file, or one without an ending. Raises IntAnalyzerError."""
+    suffix = output.suffix.lstrip(".").lower() if output is not None else ""
+    if suffix not in _ENDINGS:
+        raise IntAnalyzerError(f"{output}: no format has this ending; name it with --format, or use .csv, .jsonl, .parquet or .txt")
+    return _ENDINGS[suffix]
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name beside `path` to write to: it takes its place if all goes well, and is removed if not.
+
+    What is no plain file (a device, a pipe) is written as it is. An OSError becomes a SourceError.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            yield target
+            return
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            yield part
+            if target.exists():
+                shutil.copymode(target, part)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise SourceError(path, error.strerror or str(error)) from error
 
 
 def write_rows(
@@ -63,8 +89,11 @@ def write_rows(
     limit: int | None = None,
     names: list[str] | None = None,
     profile: Profile | None = None,
-) -> None:
-    """Write the rows of one table to `output`, else to standard output. `limit` 0 means all, None the format's own default."""
+) -> Reading:
+    """Write the rows of one table to `output`, else to standard output. `limit` 0 means all, None the format's own default.
+
+    A file appears, or is replaced, when all is written. Returns the reading, which knows the damages.
+    """
     if format == "parquet" and output is None and sys.stdout.isatty():
         raise IntAnalyzerError("Parquet is not for a terminal: name a file with --output, or redirect")
     reading = Reading(captures, profile)
@@ -80,11 +109,15 @@ def write_rows(
     with ExitStack() as stack:
         write(iter(rows), arrow, _open(stack, output))
     if format == "table" and rows.cut:
-        print(f"the first {limit} rows; --limit 0 for all, --columns for other columns", file=sys.stderr)
+        first = "the first row" if limit == 1 else f"the first {limit} rows"
+        print(f"{first}; --limit 0 for all, --columns for other columns", file=sys.stderr)
+    return reading
 
 
 class ParquetFolder:
     """All tables of a reading as Parquet files in one folder, a writer each (zstd); use as a context manager.
+
+    The files appear when it is left without an error.
 
     Units and meanings of the columns stand in the files' schema metadata.
     """
@@ -96,17 +129,20 @@ class ParquetFolder:
         self._writers: dict[str, RowGroups] = {}
 
     def __enter__(self) -> ParquetFolder:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            for table in schema.TABLES:
-                writer = RowGroups(str(self.folder / f"{table}.parquet"), tables.arrow_schema(table, self._with_file))
-                self._writers[table] = self._stack.enter_context(writer)
-        except OSError as error:
-            raise SourceError(self.folder, error.strerror or str(error)) from error
+        with ExitStack() as stack:
+            try:
+                stack.callback(_remove_empty, _make_folders(self.folder))
+                for table in schema.TABLES:
+                    part = stack.enter_context(replacing(self.folder / f"{table}.parquet"))
+                    writer = RowGroups(str(part), tables.arrow_schema(table, self._with_file))
+                    self._writers[table] = stack.enter_context(writer)
+            except OSError as error:
+                raise SourceError(self.folder, error.strerror or str(error)) from error
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._stack.close()
+        self._stack.__exit__(kind, error, trace)
 
     def copying(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Pass batches on, each after it was written."""
@@ -133,9 +169,11 @@ class RowGroups:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None:
-            self._flush()
-        self._writer.close()
+        try:
+            if error is None:
+                self._flush()
+        finally:
+            self._writer.close()
 
     def write(self, rows: pa.RecordBatch) -> None:
         """Append rows."""
@@ -183,10 +221,20 @@ def _open(stack: ExitStack, output: Path | None) -> BinaryIO:
     if output is None:
         sys.stdout.flush()
         return sys.stdout.buffer
-    try:
-        return stack.enter_context(output.open("wb"))
-    except OSError as error:
-        raise SourceError(output, error.strerror or str(error)) from error
+    return stack.enter_context(stack.enter_context(replacing(output)).open("wb"))
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    """Make a folder and what is missing above it: what was made, the lowest first."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _write_csv(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: BinaryIO) -> None:

@@ -61,6 +61,25 @@ class Packet:
     status: int = 0
     warnings: int = 0
     dialect: int = 1
+    reports: int = 0
+    tunnels: int = 0
+    ip_bytes: int = 77
+    captured: int = 2000
+    telemetry_bytes: int | None = None
+
+    @property
+    def crossed(self) -> int:
+        """Bytes that crossed the ports."""
+        wrapped = self.reports or self.tunnels & (0x04 | 0x08 | 0x10)
+        return self.ip_bytes if wrapped and self.ip else self.size
+
+    @property
+    def overhead(self) -> int:
+        """Bytes of telemetry in the frame."""
+        if self.reports:
+            return self.size
+        added = 12 + 4 * len(self.hops) if self.telemetry_bytes is None else self.telemetry_bytes
+        return min(added, self.captured, self.size) if self.telemetry else 0
 
     @property
     def flow_key(self) -> tuple[str, str, int, int, int, int]:
@@ -116,7 +135,11 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
         version_6 = packet.ip == 6
         values = {
             "time_ns": packet.time,
+            "captured_bytes": packet.captured,
             "original_bytes": packet.size,
+            "ip_bytes": packet.ip_bytes,
+            "tunnels": packet.tunnels,
+            "report_count": packet.reports,
             "ip_version": packet.ip,
             "src_hi": 0x2001 << 48 if version_6 else 0,
             "src_lo": packet.flow if version_6 else 0x0A000000 + packet.flow,
@@ -129,7 +152,7 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
             "formats": packet.formats,
             "telemetry": packet.telemetry,
             "dialect": packet.dialect,
-            "telemetry_bytes": 12 + 4 * len(packet.hops),
+            "telemetry_bytes": 12 + 4 * len(packet.hops) if packet.telemetry_bytes is None else packet.telemetry_bytes,
             "hop_count": len(packet.hops),
             "first_hop": hop,
             "roce_row": schema.ABSENT32 if packet.roce is None else exchange,
@@ -206,7 +229,7 @@ class _Seen:
 
     def count(self, packet: Packet) -> None:
         self.packets += 1
-        self.bytes += packet.size
+        self.bytes += packet.crossed
         if packet.time > 0:
             self.times.append(packet.time)
 
@@ -259,7 +282,7 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
         for hop in packet.hops:
             elevated, excess = _count_hop(queues[hop.key], buckets[hop.key, packet.time // width * width], packet, hop)
             if elevated and packet.ip:
-                pair = pairs[hop.key, packet.flow_key]
+                pair = pairs[hop.key, packet.flow_key, packet.time // width]
                 pair.count(packet)
                 pair.excess += excess
                 pair.depths.append((hop.depth or 0, 0))
@@ -372,9 +395,9 @@ def known(view: View) -> dict[str, Any]:
             if path >= 0
         },
         "pairs": {
-            (names[queue], of[flow]): values
-            for (queue, flow), values in zip(
-                _rows(pairs.queue, pairs.flow),
+            (names[queue], of[flow], last // buckets.width_ns): values
+            for (queue, flow, last), values in zip(
+                _rows(pairs.queue, pairs.flow, pairs.last_ns),
                 _named(pairs, ("packets", "bytes", "latency_excess_sum", "depth_sum", "first_ns", "last_ns")),
                 strict=True,
             )

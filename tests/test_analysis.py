@@ -63,6 +63,7 @@ def test_healthy_traffic_gives_no_finding() -> None:
     traffic.stream(0, 100, 4, lambda at: path(1, 11, 3, 201, host=(int(at) % 3 * 1500, 500 + int(at) % 7)))
     for profile in (None, BYTES_NS):
         assert summarise(traffic.view(), profile).findings == []
+    traffic.streams = [("report-2.0", 3, 900, 0, False)]
     assert summarise(traffic.view(), BYTES_NS).quality.trust == "high"  # type: ignore[union-attr]
 
 
@@ -259,8 +260,8 @@ def test_latency_that_contradicts_its_own_timestamps_is_left_out_and_said() -> N
     ("calm", "hot", "formats", "words", "unit"),
     [
         (1, 60, "int-md-2.x", "values up to 60 look like packets; threshold 8", "raw"),
-        (5, 40_000, "int-md-2.x", "values up to 40000 look like cells; threshold 100", "raw"),
-        (1_500, 40_000, "int-md-2.x", "values up to 40000 look like bytes; threshold 9000", "raw"),
+        (5, 40_000, "int-md-2.x", "values up to 40 000 look like cells; threshold 100", "raw"),
+        (1_500, 40_000, "int-md-2.x", "values up to 40 000 look like bytes; threshold 9000", "raw"),
         (294, 40_000, "ioam-trace", "taken as bytes", "bytes"),
     ],
 )

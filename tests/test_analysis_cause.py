@@ -178,12 +178,16 @@ def test_the_tail_latency_ratio_is_p99_over_p50() -> None:
     [
         ({"statuses": {"ok": 600, "int-stack-truncated": 200}}, "low", "25.00% of the packets could not be read"),
         ({"statuses": {"ok": 780, "bth-truncated": 20}}, "fair", "most of them: bth-truncated"),
-        ({"statuses": {"ok": 500, "not-udp": 300}}, "high", "every packet was read"),
+        ({"statuses": {"ok": 500, "not-udp": 300}, "streams": [("report-1.0", 4, 900, 0, False)]}, "high", "every packet was read"),
+        ({}, "fair", "loss cannot be known: nothing is numbered"),
         ({"streams": [("report-1.0", 4, 900, 100, False)]}, "low", "10.00% of the reports"),
         ({"streams": [("report-1.0", 4, 980, 20, False)]}, "fair", "2.00% of the reports"),
         ({"streams": [("report-1.0", 4, 900, 0, True)]}, "fair", "loss is unknown"),
         ({"counts": {"time_backwards": 200}}, "low", "time goes backwards"),
         ({"evicted": 7}, "fair", "were forgotten"),
+        ({"counts": {"hops_ignored": 12_000}}, "low", "12 000 hops are left out: there are too many queues"),
+        ({"counts": {"paths_ignored": 1}}, "fair", "1 packets are on a path that is left out"),
+        ({"counts": {"streams_ignored": 3, "reports": 1000}}, "fair", "3 reports or mirrored packets are not checked for loss"),
     ],
 )
 def test_trust_has_reasons(change: dict[str, object], trust: str, reason: str) -> None:

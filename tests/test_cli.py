@@ -136,6 +136,7 @@ def test_missing_files_and_folders_without_captures_are_one_line(capsys: Capture
         (["analyze"], "Missing argument 'CAPTURE' (see int-analyzer analyze --help)"),
         (["decode", CONGESTED, "--table", "bits"], "'bits' is not one of"),
         (["decode", CONGESTED, "--columns", "depth"], "no column 'depth'"),
+        (["decode", CONGESTED, "-o", "rows.foo"], "rows.foo: no format has this ending"),
         (["analyze", CONGESTED, "--top", "0"], "--top"),
     ],
 )
@@ -151,6 +152,97 @@ def test_a_cut_capture_is_analysed_as_far_as_it_goes_and_the_damage_is_said(caps
     code, out, _ = run(capsys, "analyze", str(cut))
     assert code == 0 and out.startswith("CONGESTED  node 2 port 2")
     assert "the last record is cut" in out
+
+
+def test_damage_is_said_by_the_verbs_that_write_no_report(capsys: Captured, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(Path(CONGESTED).read_bytes()[:-100])
+    for arguments in (["decode", str(cut), "--limit", "0", "-o", str(tmp_path / "x.csv")], ["graph", str(cut)]):
+        code, _, err = run(capsys, *arguments)
+        assert code == 0 and err.count("\n") == 1
+        assert err.startswith(f"int-analyzer: {cut}: at byte ") and "the last record is cut" in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["analyze", CONGESTED],
+        ["analyze", CONGESTED, "--json"],
+        ["decode", CONGESTED, "-n", "0", "-f", "csv"],
+        ["decode", CONGESTED, "-f", "parquet"],
+        ["decode", CONGESTED],
+        ["graph", CONGESTED],
+        ["formats"],
+    ],
+)
+def test_a_full_disk_is_one_line(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "int_analyzer", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+    assert done.returncode == 2
+    assert [line for line in done.stderr.splitlines() if "the first 50 rows" not in line] == [
+        "int-analyzer: standard output: No space left on device"
+    ]
+
+
+def test_an_output_that_is_full_is_one_line_with_its_name(capsys: Captured) -> None:
+    for arguments in (["decode", CONGESTED, "-f", "csv"], ["decode", CONGESTED, "-f", "parquet"], ["graph", CONGESTED]):
+        code, out, err = run(capsys, *arguments, "-o", "/dev/full")
+        assert (code, out, err) == (2, "", "int-analyzer: /dev/full: No space left on device\n")
+
+
+def test_a_closed_output_is_no_error() -> None:
+    script = f"{sys.executable} -m int_analyzer analyze {CONGESTED} --quiet >&-"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_character_that_the_output_has_not_is_one_line() -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [sys.executable, "-m", "int_analyzer", "analyze", CONGESTED], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "set PYTHONIOENCODING=utf-8" in done.stderr
+
+
+def test_a_terminal_shows_a_question_mark_for_what_it_has_not() -> None:
+    master, slave = os.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "int_analyzer", "analyze", CONGESTED, "--quiet"]
+    done = subprocess.run(command, stdout=slave, stderr=subprocess.PIPE, env=environment, check=False)
+    os.close(slave)
+    shown = os.read(master, 10_000)
+    os.close(master)
+    assert done.returncode == 0 and done.stderr == b"" and b"CONGESTED  node 2 port 2 queue 0 ? overload" in shown
+
+
+def test_bad_input_destroys_no_output_and_leaves_none(capsys: Captured, tmp_path: Path) -> None:
+    bad = tmp_path / "in" / "bad.pcap"
+    bad.parent.mkdir()
+    bad.write_bytes(b"hello, world, this is no capture")
+    keep = tmp_path / "keep.csv"
+    keep.write_text("mine\n")
+    for arguments in (["decode", str(bad)], ["decode", CONGESTED, str(bad)]):
+        assert run(capsys, *arguments, "-o", str(keep))[0] == 2
+        assert keep.read_text() == "mine\n"
+    assert run(capsys, "analyze", CONGESTED, str(bad), "--output", str(tmp_path / "deep" / "out"))[0] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "keep.csv"]
+
+
+def test_an_output_is_replaced_with_its_mode_and_through_a_link(capsys: Captured, tmp_path: Path) -> None:
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    target.write_text("old\n")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    assert run(capsys, "decode", CONGESTED, "-o", str(link))[0] == 0
+    assert link.is_symlink() and target.stat().st_mode & 0o777 == 0o640 and target.read_text().startswith("packet,")
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("format", ["table", "csv", "jsonl"])
@@ -294,7 +386,11 @@ def test_who_waits_for_the_compiler_is_told_so(monkeypatch: pytest.MonkeyPatch, 
     assert screen.getvalue() == ""
     monkeypatch.setattr(reading, "SMALL", 1000)
     progress.announce_compilation([CONGESTED])
-    assert "compiling the kernels" in screen.getvalue()
+    assert "compiling the kernels, once" in screen.getvalue()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("INT_ANALYZER_CACHE", str(tmp_path / "file"))
+    progress.announce_compilation([CONGESTED])
+    assert "compiling the kernels, which cannot be kept" in screen.getvalue()
 
 
 def test_warmup_without_jit_has_nothing_to_do(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:

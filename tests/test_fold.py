@@ -70,6 +70,11 @@ def traffic(count: int, seed: int, step: int = 50_000, shuffle: float = 0) -> li
             formats=int(random.choice([0, 2, 10, 256])),
             warnings=int(random.choice([0, 0, 1, 1 << 19, 5])),
             dialect=int(random.integers(1, 4)),
+            reports=int(random.choice([0, 0, 0, 1, 3])),
+            tunnels=int(random.choice([0, 0, 0x20, 0x02, 0x0A, 0x10])),
+            ip_bytes=int(random.integers(28, 3000)),
+            captured=int(random.integers(20, 200)),
+            telemetry_bytes=int(random.integers(0, 300)),
         )
         for number in range(count)
     ]
@@ -125,7 +130,7 @@ def test_quality_counts_every_packet_by_what_was_read() -> None:
     assert counts["bytes"] == sum(packet.size for packet in packets)
     assert counts["hops"] == sum(len(packet.hops) for packet in packets)
     assert counts["telemetry_packets"] == sum(packet.telemetry != 0 for packet in packets)
-    assert counts["telemetry_bytes"] == sum(12 + 4 * len(packet.hops) for packet in packets if packet.telemetry)
+    assert counts["telemetry_bytes"] == sum(packet.overhead for packet in packets)
     assert counts["roce_packets"] == sum(packet.roce is not None for packet in packets)
     assert counts["roce_with_telemetry"] == sum(packet.roce is not None and packet.telemetry != 0 for packet in packets)
     assert counts["ce_packets"] == sum(packet.ecn == 3 for packet in packets if packet.ip)
@@ -251,7 +256,8 @@ def test_merging_interleaved_pieces_gives_the_whole(packets: list[Packet], choic
 @settings(max_examples=40, deadline=None)
 def test_merging_is_associative(one: list[Packet], two: list[Packet], three: list[Packet]) -> None:
     a, b, c = folded(one), folded(two), folded(three)
-    assert exact(merged(merged(a, b), c)) == exact(merged(a, merged(b, c)))
+    left_out = "moves"  # of pieces of one time, how often and when a flow moved has no answer
+    assert exact(merged(merged(a, b), c), left_out) == exact(merged(a, merged(b, c)), left_out)
 
 
 @given(ordered, ordered)

@@ -88,6 +88,20 @@ def test_interleaved_pieces_lose_nothing_that_the_other_saw() -> None:
     assert told(state.view().sequences) == (200, 0, 0, 0, False)
 
 
+@pytest.mark.parametrize("missing", [[], [7, 300, 301]])
+def test_a_stream_captured_twice_is_all_duplicates(missing: list[int]) -> None:
+    numbers = [number for number in range(1154) if number not in missing]
+    state = reported(numbers)
+    state.merge(reported(numbers, first_ns=START + 700))
+    assert told(state.view().sequences) == (2 * len(numbers), len(missing), 0, len(numbers), False)
+
+
+def test_captures_that_overlap_in_part_count_what_cannot_be_new() -> None:
+    state = reported(range(1000))
+    state.merge(reported(range(500, 1500), first_ns=START + 500_000))
+    assert told(state.view().sequences) == (2000, 0, 0, 500, False)
+
+
 def test_numbers_late_across_pieces_are_not_lost() -> None:
     state = reported([1, 2, 4])
     state.merge(reported([3, 5], first_ns=START + 9000))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+import time
 from pathlib import Path
+from typing import Any
 
 import networkx
 import pandas as pd
 import pytest
 
 import int_analyzer as ia
+from int_analyzer import result as results
+from int_analyzer.reading import Reading
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "pcaps/bmv2-laofan-int-md-v2.1"
@@ -151,6 +155,85 @@ def test_reading_piece_by_piece_gives_the_rows_of_the_whole(result: ia.Result, t
     assert len(whole) == 8 * 3462 and whole["packet"].max() == 8 * 1154 - 1
     first = whole[whole["packet"] < 1154]
     pd.testing.assert_frame_equal(first.reset_index(drop=True), result.hops)
+
+
+def split(folder: Path) -> tuple[Path, Path]:
+    """The capture of reports in two files."""
+    header, records = records_of(REPORTS)
+    for name, part in (("b.pcap", records[:600]), ("a.pcap", records[600:])):
+        (folder / name).write_bytes(header + b"".join(part))
+    return folder / "b.pcap", folder / "a.pcap"
+
+
+def test_a_batch_is_gone_when_the_next_one_is_asked_for(tmp_path: Path) -> None:
+    batches = list(ia.read(list(split(tmp_path))))
+    assert len(batches) == 2
+    for batch in batches:
+        with pytest.raises(ia.IntAnalyzerError, match="this batch is gone: ask for its frames before the next one"):
+            _ = batch.hops
+        with pytest.raises(ia.IntAnalyzerError, match="gone"):
+            _ = batch.first_ns
+
+
+def test_captures_are_read_by_the_time_of_their_first_packet(tmp_path: Path, result: ia.Result) -> None:
+    first, second = split(tmp_path)
+    one, other, folder = ia.analyze([first, second]), ia.analyze([second, first]), ia.analyze(tmp_path)
+    for parts in (one, other, folder):
+        assert parts.summary.capture is not None and parts.summary.capture.files == [str(first), str(second)]
+        assert parts.findings == result.findings and parts.quality == result.quality
+
+
+def test_a_capture_without_a_time_keeps_its_place(tmp_path: Path) -> None:
+    first, second = split(tmp_path)
+    empty, timeless = tmp_path / "empty.pcap", tmp_path / "timeless.pcap"
+    header, records = records_of(REPORTS)
+    empty.write_bytes(header)
+    timeless.write_bytes(header + b"".join(bytes(8) + record[8:] for record in records[:5]))
+    reading = Reading([second, empty, first, timeless])
+    assert reading.files == list(map(str, (first, empty, second, timeless)))
+
+
+def test_captures_without_times_do_not_count_backwards(tmp_path: Path) -> None:
+    header, records = records_of(REPORTS)
+    for name in ("x.pcap", "y.pcap"):
+        (tmp_path / name).write_bytes(header + b"".join(bytes(8) + record[8:] for record in records))
+    for captures in ([tmp_path / "x.pcap", tmp_path / "y.pcap"], [REPORTS, tmp_path / "x.pcap"], [tmp_path / "x.pcap", REPORTS]):
+        quality = ia.analyze(captures).quality
+        assert quality is not None and not [reason for reason in quality.trust_reasons if "backwards" in reason]
+
+
+def test_elapsed_seconds_are_of_the_whole_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
+    summarise = results.summarise
+
+    def slow(*arguments: Any) -> Any:
+        time.sleep(0.3)
+        return summarise(*arguments)
+
+    monkeypatch.setattr(results, "summarise", slow)
+    capture = ia.analyze(LINK).summary.capture
+    assert capture is not None and capture.elapsed_seconds > 0.3
+
+
+def test_a_reading_knows_its_damages(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(LINK.read_bytes()[:-7])
+    reading = ia.read(cut)
+    assert sum(len(batch.packets) for batch in reading) == 762
+    assert [(damage["file"], damage["reason"]) for damage in reading.damages] == [(str(cut), "the last record is cut")]
+
+
+def test_read_takes_the_file_of_a_profile(tmp_path: Path) -> None:
+    path = tmp_path / "fabric.toml"
+    path.write_text('[units]\nqueue_depth = "packets"\npacket_bytes = 400\n')
+    assert max(batch.hops["queue_depth_bytes"].max() for batch in ia.read(REPORTS, path)) == 79 * 400
+    with pytest.raises(ia.ProfileError):
+        ia.read(REPORTS, profile=str(tmp_path / "absent.toml"))
+
+
+def test_statuses_are_counted_by_format(result: ia.Result) -> None:
+    quality = result.quality
+    assert quality is not None
+    assert {name: sum(counts.values()) for name, counts in quality.statuses_by_format.items() if name != "none"} == quality.formats
 
 
 def test_compressed_captures_are_read_as_they_are(tmp_path: Path, result: ia.Result) -> None:

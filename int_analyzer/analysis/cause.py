@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.congestion import Congestion, bucket_range, within
+from int_analyzer.analysis.congestion import Congestion, active_times, bucket_range, within
 from int_analyzer.analysis.paths import Reach
+from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
-from int_analyzer.profile import Profile
+from int_analyzer.profile import ABSENT, Profile
 
 ROSE, FELL = 1.2, 0.8
 """Load while congested ÷ load before: from when it counts as more, and as less."""
@@ -79,7 +80,7 @@ def find_cause(
         mean = (load.bytes + sum(sibling_load)) / (1 + len(siblings))
         evidence.append(
             f"{len(siblings)} equal-cost sibling port{'s' if len(siblings) > 1 else ''} calm "
-            f"({_listed(profile, calm_siblings)}); this port carried {load.bytes / mean if mean else 0:.2g} × the mean of them all"
+            f"({_listed(profile, calm_siblings)}); this port carried {plain(load.bytes / mean if mean else 0, 2)} × the mean of them all"
         )
         if mean and load.bytes > IMBALANCE * mean:
             return Cause(IMBALANCED, evidence)
@@ -93,7 +94,7 @@ def find_cause(
     slow = PAUSED if last_hop else DEGRADED
     alike = sibling_load + [port_rates(view, other, hot).bytes for other in _parallel(port, reach) if other not in busy]
     if alike and load.bytes < SLOWER * float(np.mean(alike)):
-        more = f"{float(np.mean(alike)) / load.bytes:.2g} × as much" if load.bytes else "traffic"
+        more = f"{plain(float(np.mean(alike)) / load.bytes, 2)} × as much" if load.bytes else "traffic"
         evidence.append(f"{len(alike)} calm port{'s' if len(alike) > 1 else ''} that lead to the same place carry {more} without a queue")
         return Cause(slow, evidence)
     if share_seen is not None and share_seen < UNSEEN:
@@ -141,21 +142,37 @@ def _intervals(congestion: Congestion) -> Intervals:
 
 
 def _calm_intervals(view: View, congestion: Congestion) -> Intervals | None:
-    """The time before the first episode, else that after the last one; None if both are too short to compare with."""
+    """The time before the first episode, else that after the last, else all that is in no episode; None if that is too short.
+
+    Time in which the whole capture holds nothing is not calm: nothing is known of it.
+    """
     width = view.buckets.width_ns
     least = max(3 * width, CALM_SHARE * congestion.duration_ns)
-    first = int(view.buckets.start_ns.min())
-    last = int(view.buckets.start_ns.max()) + width
-    for start, end in ((first, congestion.start_ns), (congestion.end_ns, last)):
-        if end - start >= least:
-            return np.array([start]), np.array([end])
+    seen = active_times(view.buckets)
+    episodes, episode_ends = _intervals(congestion)
+    first, last = int(seen[0][0]), int(seen[1][-1])
+    before = np.array([first]), episodes[:1]
+    after = episode_ends[-1:], np.array([last])
+    between = np.concatenate(([first], episode_ends)), np.concatenate((episodes, [last]))
+    for candidate in (before, after, between):
+        starts, ends = _intersection(candidate, seen)
+        if (ends - starts).sum() >= least:
+            return starts, ends
     return None
+
+
+def _intersection(one: Intervals, other: Intervals) -> Intervals:
+    """What lies in both."""
+    edges = np.unique(np.concatenate((*one, *other)))
+    starts, ends = edges[:-1], edges[1:]
+    both = within(starts, *one) & within(starts, *other)
+    return starts[both], ends[both]
 
 
 def _siblings(port: tuple[int, int], reach: dict[tuple[int, int], Reach]) -> list[tuple[int, int]]:
     """Ports of the same node that lead to the same next nodes, or through others to the same last nodes (or to part of them)."""
     own = reach.get(port)
-    if own is None or own.last_hop:
+    if own is None or own.last_hop or port[0] == ABSENT:
         return []
     found = []
     for other, theirs in reach.items():
@@ -170,7 +187,7 @@ def _siblings(port: tuple[int, int], reach: dict[tuple[int, int], Reach]) -> lis
 def _parallel(port: tuple[int, int], reach: dict[tuple[int, int], Reach]) -> list[tuple[int, int]]:
     """Ports of other nodes that lead to the same next node, and nowhere else."""
     own = reach.get(port)
-    if own is None or len(own.next_nodes) != 1:
+    if own is None or len(own.next_nodes) != 1 or ABSENT in (port[0], *own.next_nodes):
         return []
     return sorted(other for other, theirs in reach.items() if other[0] != port[0] and theirs.next_nodes == own.next_nodes)
 
@@ -186,7 +203,7 @@ def _load_sentence(load: Rates, before: Rates | None) -> str:
     now = f"seen load while congested {_rate(load)}"
     if before is None:
         return f"{now}; no calm time to compare with"
-    change = f" (× {load.bytes / before.bytes:.2g})" if before.bytes else ""
+    change = f" (× {plain(load.bytes / before.bytes, 2)})" if before.bytes else ""
     return f"{now}, in calm time {_rate(before)}{change}"
 
 
@@ -194,8 +211,8 @@ def _rate(rates: Rates) -> str:
     bits = 8 * rates.bytes
     for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
         if bits >= size:
-            return f"{rates.packets:.4g} packets/s ({bits / size:.3g} {unit})"
-    return f"{rates.packets:.4g} packets/s ({bits:.3g} bit/s)"
+            return f"{plain(rates.packets, 4)} packets/s ({plain(bits / size)} {unit})"
+    return f"{plain(rates.packets, 4)} packets/s ({plain(bits)} bit/s)"
 
 
 def _listed(profile: Profile, ports: list[tuple[int, int]]) -> str:

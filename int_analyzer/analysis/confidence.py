@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from int_analyzer.analysis.congestion import LATENCY, Congestion
+from int_analyzer.analysis.congestion import LATENCY, RISEN, Congestion
 from int_analyzer.analysis.root import VICTIM, Place
 from int_analyzer.analysis.units import QueueUnits
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT
 
+CLEAR_RISE = 50.0
+"""A few frames do not make packets so many times slower."""
 BEST = 0.94
 """Nothing seen through a mirror is certain."""
 
@@ -35,6 +37,15 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
         (1 - 1 / (above + 2), f"only {above} packets above the threshold") if above < 30 else (1.0, ""),
         (0.85, f"the peak is only {excess:.2g} × the threshold") if excess < 2 else (1.0, ""),
         (0.9, "the unit of the depth is a guess") if congestion.measure != LATENCY and units.depth_assumed[queue] else (1.0, ""),
+        (0.5, "latency does not rise") if congestion.rise is not None and congestion.rise < RISEN else (1.0, ""),
+        (0.6, "the unit of the depth is ambiguous, and no latency confirms that packets wait")
+        if congestion.measure != LATENCY and units.depth_ambiguous[queue] and congestion.rise is None
+        else (1.0, ""),
+        (0.7, "the unit of the depth is ambiguous: bytes would be only a few frames")
+        if congestion.measure != LATENCY and units.depth_ambiguous[queue] and congestion.rise is not None and congestion.rise < CLEAR_RISE
+        else (1.0, ""),
+        (0.6, "it has no calm time, and nothing to compare it with") if _incomparable(congestion) else (1.0, ""),
+        (0.5, "node id missing: several nodes may be taken for one") if int(queues.node_id[queue]) == ABSENT else (1.0, ""),
         (0.7, "hop latency is the only evidence") if congestion.measure == LATENCY else (1.0, ""),
         (1 - min(0.5, loss), f"{loss:.1%} of the reports or mirrored packets are lost") if loss >= 0.01 else (1.0, ""),
         (1 - 0.5 * holes, f"{holes:.0%} of the packets have holes in their path") if holes >= 0.01 else (1.0, ""),
@@ -56,3 +67,7 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
         value *= factor
     doubts = [reason for factor, reason in sorted(factors) if reason]
     return Confidence(max(0.05, round(value, 3)), doubts)
+
+
+def _incomparable(congestion: Congestion) -> bool:
+    return not congestion.calm and congestion.rise is None and not congestion.compared

@@ -5,20 +5,23 @@ and then asked for more: slow packets are everyday life in software switches, so
 
 Bursts make deep queues in a healthy network too. What is usual is taken from the other queues of the fabric and from the queue's own
 calm time; congestion is several times that, for some time or to a great height. The mean of a bucket is compared, not its largest
-value: a short burst at line rate is many packets and lifts the mean, a lone deep packet is not.
+value: a short burst at line rate is many packets and lifts the mean, a lone deep packet is not. A queue that stays high without a
+break, and was low at another time, is congested even if most of the fabric is: then what is usual there is itself congestion.
+
+Where the unit of depth is a guess, hop latency, if there is one, has to agree: a depth at which nobody waits is no queue.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.analysis.units import RAW, QueueUnits
 from int_analyzer.fold.view import BucketView, View
-from int_analyzer.profile import Thresholds
+from int_analyzer.profile import ABSENT, Thresholds
 
 Array = Any
 """A one-dimensional numpy array."""
@@ -33,7 +36,14 @@ LASTING_BUCKETS = 5
 """An episode counts when it has so many hot buckets …"""
 OUTSTANDING = 4.0
 """… or one whose mean is so many times the threshold. A threshold that the profile gives needs neither."""
+SUSTAINED_BUCKETS = 20
+"""So many hot buckets without a cold one are no burst, however usual such depths are in the fabric."""
 LATENCY_FACTOR = 5.0
+RISEN = 1.5
+"""Hop latency while the queue is deep ÷ in its own calm time, from which it agrees that packets wait."""
+EMPTY_GAP = 100
+"""So many times the usual distance without a bucket in any queue: nothing was captured then."""
+STRAY_NS, STRAY_SHARE = 3_600_000_000_000, 0.01
 CONTRADICTED_SHARE = 0.5
 
 DEPTH, LATENCY = "depth", "latency"
@@ -52,7 +62,10 @@ class Episode:
 
 @dataclass(frozen=True)
 class Congestion:
-    """A queue (row) that was congested: judged by "depth" or "latency", raw baseline and threshold, its episodes, its hot buckets."""
+    """A queue (row) that was congested: judged by "depth" or "latency", raw baseline and threshold, its episodes, its hot buckets.
+
+    `calm`: it has calm time of its own; `rise`: hop latency while hot ÷ in its calm time, else that of the others; None if unknown.
+    """
 
     queue: int
     measure: str
@@ -61,6 +74,8 @@ class Congestion:
     compared: bool
     episodes: tuple[Episode, ...]
     rows: Array
+    calm: bool = True
+    rise: float | None = None
 
     @cached_property
     def start_ns(self) -> int:
@@ -100,10 +115,14 @@ class Congestion:
         return shared / self.duration_ns
 
 
-def find_congestion(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Congestion]:
-    """All congested queues, in the order of the queues."""
+def find_congestion(view: View, units: QueueUnits, thresholds: Thresholds) -> tuple[list[Congestion], list[Congestion]]:
+    """All congested queues, in the order of the queues; and those that would be, did their hop latency not speak against it."""
     found = [*_by_depth(view, units, thresholds), *_by_latency(view, units, thresholds)]
-    return sorted(found, key=lambda congestion: congestion.queue)
+    found.sort(key=lambda congestion: congestion.queue)
+    refuted = [_contradicted_by_latency(units, congestion) for congestion in found]
+    return [entry for entry, no in zip(found, refuted, strict=True) if not no], [
+        entry for entry, no in zip(found, refuted, strict=True) if no
+    ]
 
 
 def contradicted(view: View) -> Array:
@@ -119,6 +138,23 @@ def latency_judged(view: View) -> Array:
     nodes_with_depth = np.unique(queues.node_id[(queues.depth_count > 0) & (queues.depth_max > 0)])
     silent = ~np.isin(queues.node_id, nodes_with_depth)
     return silent & (queues.latency_count > 0) & ~contradicted(view)
+
+
+def capture_start(buckets: BucketView) -> int:
+    """Start of the first bucket; but a few that stand an hour or more before all others are a damaged time, not the start."""
+    starts = np.sort(buckets.start_ns)
+    pieces = np.split(starts, np.flatnonzero(np.diff(starts) > STRAY_NS) + 1)
+    return next(int(piece[0]) for piece in pieces if len(piece) >= STRAY_SHARE * len(starts))
+
+
+def active_times(buckets: BucketView) -> tuple[Array, Array]:
+    """Starts and ends of the time in which anything was seen: not the long gaps in which the capture holds nothing at all."""
+    starts = np.unique(buckets.start_ns)
+    gaps = np.diff(starts)
+    limit = EMPTY_GAP * max(buckets.width_ns, float(np.median(gaps)) if len(gaps) else 0.0)
+    breaks = np.flatnonzero(gaps > limit)
+    firsts, lasts = np.concatenate(([0], breaks + 1)), np.concatenate((breaks, [len(starts) - 1]))
+    return starts[firsts], starts[lasts] + buckets.width_ns
 
 
 def bucket_range(buckets: BucketView, queue: int) -> tuple[int, int]:
@@ -138,10 +174,15 @@ class _Measure:
     busy: Array
     unit: Array
 
-    def usual(self, queue: int, among: Array) -> float | None:
-        """Median of what the others of these queues reach as a matter of course; None if there are none."""
-        others = self.busy[among & (np.arange(len(among)) != queue)]
-        return float(np.median(others)) if len(others) else None
+    @cached_property
+    def usual_busy(self) -> Array:
+        """What the others of the fabric reach as a matter of course, by queue; NaN where too few are judged by it in the same unit."""
+        return others_median(self.busy, self.judged, self.unit, COMPARABLE_QUEUES)
+
+    @cached_property
+    def usual_calm(self) -> Array:
+        """What the others of the fabric are like when calm, by queue; NaN where too few are judged by it in the same unit."""
+        return others_median(self.calm, self.judged, self.unit, COMPARABLE_QUEUES)
 
 
 def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Congestion]:
@@ -155,25 +196,62 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
     )[1]
     measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, unit)
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
+    latency = _Latency(view, units)
     found = []
     for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
-        fabric = _fabric(measure, queue)
+        floor = float(units.depth_floor[queue])
         # A queue that hardly ever empties has no calm time of its own to be measured by.
-        own = float(measure.calm[queue]) if low_depth <= units.depth_floor[queue] else 0.0
-        baseline = max(own, fabric or 0.0)
-        threshold = max(float(units.depth_floor[queue]), baseline * thresholds.factor)
+        calm = low_depth <= floor
+        own = float(measure.calm[queue]) if calm else 0.0
+        fabric = float((measure.usual_busy if calm else measure.usual_calm)[queue])
+        compared = not np.isnan(fabric)
         first, last = bucket_range(buckets, queue)
-        hot = measure.means[first:last] > threshold
+        means = measure.means[first:last]
+        baseline, threshold = own, max(floor, own * thresholds.factor)
+        if not (calm and _longest(means > threshold) >= SUSTAINED_BUCKETS):
+            baseline = max(own, fabric if compared else 0.0)
+            threshold = max(floor, baseline * thresholds.factor)
+        hot = means > threshold
         episodes = []
         for run in _runs(hot, COLD_BUCKETS):
             episode = _depth_episode(view, (first + run[0], first + run[1]), threshold)
-            means = measure.means[first + run[0] : first + run[1] + 1]
-            lasting = int((means > threshold).sum()) >= LASTING_BUCKETS or means.max() >= OUTSTANDING * threshold
+            in_run = means[run[0] : run[1] + 1]
+            lasting = int((in_run > threshold).sum()) >= LASTING_BUCKETS or in_run.max() >= OUTSTANDING * threshold
             if episode.above >= thresholds.minimum_packets and (lasting or units.depth_given):
                 episodes.append(episode)
-        if episodes:
-            found.append(_congestion(view, queue, measure, baseline, threshold, fabric is not None, episodes, first + np.flatnonzero(hot)))
+        if not episodes:
+            continue
+        congestion = _congestion(view, queue, measure, baseline, threshold, compared, episodes, first + np.flatnonzero(hot))
+        found.append(replace(congestion, calm=calm, rise=latency.rise(congestion.rows, queue, calm)))
     return found
+
+
+class _Latency:
+    """Hop latency as a witness of depth."""
+
+    def __init__(self, view: View, units: QueueUnits) -> None:
+        self._buckets = view.buckets
+        self._usable = (view.queues.latency_count > 0) & ~contradicted(view)
+        unit = np.unique(np.array(units.latency_unit), return_inverse=True)[1]
+        measure = _measure(view, LATENCY, self._usable, view.buckets.latency_sum, view.buckets.latency_count, unit)
+        self._calm, self._others = measure.calm, others_median(measure.calm, self._usable, unit, 1)
+
+    def rise(self, rows: Array, queue: int, calm: bool) -> float | None:
+        """Mean latency in these buckets ÷ that of the queue's calm time, else of the others'; None where there is nothing to compare."""
+        packets = int(self._buckets.latency_count[rows].sum())
+        usual = float((self._calm if calm else self._others)[queue])
+        if not self._usable[queue] or packets == 0 or np.isnan(usual):
+            return None
+        return float(self._buckets.latency_sum[rows].sum()) / packets / max(usual, 1.0)
+
+
+def _contradicted_by_latency(units: QueueUnits, congestion: Congestion) -> bool:
+    """Nobody waits longer although the depth, of which the unit is a guess, is high."""
+    queue = congestion.queue
+    if congestion.rise is None or units.depth_given or not units.depth_assumed[queue] or units.depth_unit[queue] != RAW:
+        return False
+    # Bytes of a few frames delay a little too; and against other queues, what they are built like differs.
+    return congestion.rise < (RISEN if congestion.calm and not units.depth_ambiguous[queue] else LATENCY_FACTOR)
 
 
 def _by_latency(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Congestion]:
@@ -184,20 +262,24 @@ def _by_latency(view: View, units: QueueUnits, thresholds: Thresholds) -> list[C
         return []
     unit = np.unique(np.array(units.latency_unit), return_inverse=True)[1]
     measure = _measure(view, LATENCY, judged, buckets.latency_sum, buckets.latency_count, unit)
+    # Only ports of the same node have the same pipeline: what is usual there shows that a queue is slow all the time.
+    known = judged & (queues.node_id != ABSENT)
+    neighbours_busy = others_median(measure.busy, known, queues.node_id, 1)
     found = []
     for queue in candidates.tolist():
-        fabric = _fabric(measure, queue)
-        # Only ports of the same node have the same pipeline: what is usual there shows that a queue is slow all the time.
-        neighbours = measure.usual(queue, judged & (queues.node_id == queues.node_id[queue]))
-        own = float(measure.calm[queue]) if neighbours is None else min(float(measure.calm[queue]), neighbours)
-        baseline = max(own, fabric or 0.0)
-        threshold = max(float(units.latency_floor[queue]), baseline * max(LATENCY_FACTOR, thresholds.factor))
+        fabric = float(measure.usual_busy[queue])
+        own = float(np.fmin(measure.calm[queue], neighbours_busy[queue]))
         first, last = bucket_range(buckets, queue)
+        floor, factor = float(units.latency_floor[queue]), max(LATENCY_FACTOR, thresholds.factor)
+        baseline, threshold = own, max(floor, own * factor)
+        if _longest(measure.means[first:last] > threshold) < SUSTAINED_BUCKETS:
+            baseline = float(np.fmax(own, fabric))
+            threshold = max(floor, baseline * factor)
         hot = measure.means[first:last] > threshold
         runs = [(first + a, first + b) for a, b in _runs(hot, 0) if b - a + 1 >= LASTING_BUCKETS]
         episodes = [episode for run in runs if (episode := _latency_episode(view, run)).above >= thresholds.minimum_packets]
         if episodes:
-            compared = fabric is not None or neighbours is not None
+            compared = not (np.isnan(fabric) and np.isnan(neighbours_busy[queue]))
             found.append(_congestion(view, queue, measure, baseline, threshold, compared, episodes, first + np.flatnonzero(hot)))
     return found
 
@@ -213,10 +295,26 @@ def _measure(view: View, name: str, judged: Array, sums: Array, counts: Array, u
     return _Measure(name, judged, means, calm, busy, unit)
 
 
-def _fabric(measure: _Measure, queue: int) -> float | None:
-    """What is usual in the fabric; None if too few queues are judged by the same measure in the same unit."""
-    among = measure.judged & (measure.unit == measure.unit[queue])
-    return measure.usual(queue, among) if int(among.sum()) > COMPARABLE_QUEUES else None
+def others_median(values: Array, among: Array, group: Array, least: int) -> Array:
+    """For each of the rows in `among` the median of the others of its group; NaN where there are fewer than `least` others."""
+    medians = np.full(len(values), np.nan)
+    for name in np.unique(group[among]).tolist():
+        rows = np.flatnonzero(among & (group == name))
+        others = len(rows) - 1
+        if others < max(1, least):
+            continue
+        order = np.argsort(values[rows], kind="stable")
+        rows = rows[order]
+        rank = np.arange(len(rows))
+        low, high = (others - 1) // 2, others // 2
+        # Without the one at `rank`, what stood behind it moves up by one.
+        medians[rows] = (values[rows[low + (rank <= low)]] + values[rows[high + (rank <= high)]]) / 2
+    return medians
+
+
+def _longest(hot: Array) -> int:
+    """Buckets in the longest unbroken run of hot ones."""
+    return max((last - first + 1 for first, last in _runs(hot, 0)), default=0)
 
 
 def _congestion(

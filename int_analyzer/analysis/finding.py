@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from int_analyzer.analysis.cause import BACK_PRESSURE, UNSEEN, Cause
 from int_analyzer.analysis.confidence import Confidence
-from int_analyzer.analysis.congestion import CALM, DEPTH, Congestion
+from int_analyzer.analysis.congestion import CALM, DEPTH, Congestion, capture_start
 from int_analyzer.analysis.paths import port_label, port_of
 from int_analyzer.analysis.root import ROOT, VICTIM, Place
 from int_analyzer.analysis.summary import Finding, FlowShare
 from int_analyzer.analysis.units import RAW, QueueUnits
+from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
 
@@ -101,8 +102,11 @@ def _impact(view: View, units: QueueUnits, candidate: Candidate) -> tuple[float,
     congestion = candidate.congestion
     queue, rows, buckets = congestion.queue, congestion.rows, view.buckets
     if candidate.latency_usable:
-        lowest = view.queues.latency_histograms.quantile(queue, CALM)
-        waited = float(buckets.latency_sum[rows].sum()) - float(buckets.latency_count[rows].sum()) * lowest
+        total = float(buckets.latency_sum[rows].sum())
+        if congestion.calm or congestion.rise is None:
+            waited = total - float(buckets.latency_count[rows].sum()) * view.queues.latency_histograms.quantile(queue, CALM)
+        else:  # never calm: what others take is what would be no wait
+            waited = total * (1 - 1 / congestion.rise) if congestion.rise > 1 else 0.0
         unit = units.latency_unit[queue]
         return max(0.0, waited) * float(units.latency_factor[queue]), f"packets × {unit if unit != RAW else 'latency (raw)'}"
     packets = float(buckets.depth_count[rows].sum())
@@ -137,16 +141,31 @@ def _measured(view: View, units: QueueUnits, congestion: Congestion) -> list[str
     unit = units.depth_unit[queue] if by_depth else units.latency_unit[queue]
     factor = float(units.depth_factor[queue] if by_depth else units.latency_factor[queue])
     shown = " (unit unknown)" if unit == RAW else f" {unit}"
-    origin = int(view.buckets.start_ns.min())
-    span = (congestion.end_ns - congestion.start_ns) / 1e6
-    episodes = "one episode" if len(congestion.episodes) == 1 else f"{len(congestion.episodes)} episodes"
-    compared = "" if congestion.compared else " (its own calm time: too few other queues are seen to compare with)"
+    origin = capture_start(view.buckets)
+    span = _milliseconds(congestion.end_ns - congestion.start_ns)
+    start = f"+{(congestion.start_ns - origin) / 1e9:.6f} s"
+    if len(congestion.episodes) == 1:
+        episodes = f"in one episode from {start} over {span}"
+    else:
+        whole = _milliseconds(congestion.duration_ns)
+        episodes = f"in {len(congestion.episodes)} episodes, {whole} in all, within {span} from {start}"
+    baseline = f"baseline {plain(congestion.baseline * factor)}"
+    if not congestion.calm:
+        baseline = (
+            f"no calm time of its own, others when calm {plain(congestion.baseline * factor)}" if congestion.compared else "no calm time"
+        )
+    elif not congestion.compared:
+        baseline += " (its own calm time: too few other queues are seen to compare with)"
     return [
-        f"{'queue depth' if by_depth else 'hop latency'} up to {peak.peak * factor:g}{shown} at +{(peak.peak_ns - origin) / 1e9:.6f} s; "
-        f"threshold {congestion.threshold * factor:g}, baseline {congestion.baseline * factor:g}{compared}",
-        f"at least {congestion.above} of {int(view.queues.packets[queue])} packets above the threshold, in {episodes} "
-        f"from +{(congestion.start_ns - origin) / 1e9:.6f} s over {span:.6g} ms",
+        f"{'queue depth' if by_depth else 'hop latency'} up to {plain(peak.peak * factor, 6)}{shown} "
+        f"at +{(peak.peak_ns - origin) / 1e9:.6f} s; "
+        f"threshold {plain(congestion.threshold * factor)}, {baseline}",
+        f"at least {plain(congestion.above, 12)} of {plain(int(view.queues.packets[queue]), 12)} packets above the threshold, {episodes}",
     ]
+
+
+def _milliseconds(duration_ns: int) -> str:
+    return f"{plain(duration_ns / 1e6, 6)} ms"
 
 
 def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
@@ -157,7 +176,7 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
         )
     if place.held is not None:
         sentences.append(
-            f"what passes here did not rise although packets waited (× {place.held:.2g} of calm time): it is held up as a whole"
+            f"what passes here did not rise although packets waited (× {plain(place.held, 2)} of calm time): it may be held up as a whole"
         )
     if place.role == VICTIM and place.root not in place.waits_for:
         sentences.append(f"that one waits in turn: the walk ends at {port_label(view, profile, place.root)}")

@@ -51,7 +51,7 @@ def port_of(view: View, profile: Profile, queue: int) -> Port:
         node=profile.node_name(node_id),
         port=profile.port_name(node_id, port),
         queue=number if number != ABSENT else None,
-        node_id=node_id,
+        node_id=node_id if node_id != ABSENT else None,
         port_id=port if port != ABSENT else None,
     )
 
@@ -167,7 +167,8 @@ def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSum
 
 
 def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.MultiDiGraph:
-    """The graph of all paths: nodes by node id, an edge per link. Attributes are numbers and text, left out where not known.
+    """The graph of all paths: nodes by node id (−1 where none is known), an edge per link. Attributes are numbers and
+    text, left out where not known.
 
     Nodes have name and role (the profile's, else a guess: leaf where paths begin or end, spine in between); edges egress_port,
     ingress_port, queue, packets, bytes, quantiles of latency and depth with their unit, and role, cause and id of a finding.
@@ -176,8 +177,8 @@ def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.Mu
     import networkx
 
     graph = networkx.MultiDiGraph()
-    ends = {hop.node_id for path in summary.paths for hop in (path.hops[:1] + path.hops[-1:])}
-    names = {link.source.node_id: link.source.node for link in summary.links}
+    ends = {_node(hop) for path in summary.paths for hop in (path.hops[:1] + path.hops[-1:])}
+    names = {_node(link.source): link.source.node for link in summary.links}
     names |= {link.to_node_id: link.to_node or "" for link in summary.links if link.to_node_id is not None}
     for node_id, name in names.items():
         said = profile.node_role(node_id) if profile is not None else None
@@ -187,7 +188,7 @@ def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.Mu
         source = link.source
         target: int | str | None = link.to_node_id
         if target is None:
-            target = f"{source.node_id}:{source.port}"
+            target = f"{_node(source)}:{source.port}"
             graph.add_node(target, name="", role=OUTSIDE_ROLE)
         attributes: dict[str, Any] = {"egress_port": source.port, "packets": link.packets, "bytes": link.bytes}
         if link.to_port is not None:
@@ -198,8 +199,13 @@ def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.Mu
         finding = findings.get((source.node_id, source.port_id, source.queue))
         if finding is not None:
             attributes |= {"finding": finding.id, "role": finding.role, "cause": finding.cause}
-        graph.add_edge(source.node_id, target, **attributes)
+        graph.add_edge(_node(source), target, **attributes)
     return graph
+
+
+def _node(at: Port) -> int:
+    """The key of a node in the graph: its id, or −1 for all that have none."""
+    return ABSENT if at.node_id is None else at.node_id
 
 
 def _quantile_attributes(name: str, quantiles: Quantiles) -> dict[str, Any]:

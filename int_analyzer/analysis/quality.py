@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from int_analyzer.analysis.congestion import contradicted
+from int_analyzer.analysis.paths import port_label
 from int_analyzer.analysis.summary import Quality
 from int_analyzer.analysis.units import RAW, QueueUnits
+from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
-from int_analyzer.profile import Profile
+from int_analyzer.profile import ABSENT, Profile
 from int_analyzer.schema import STATUSES
 
 LOW, FAIR = 0.1, 0.01
 """Shares of what is missing or broken from which trust is low, and from which it is fair at best."""
 HOLES_LOW, HOLES_FAIR = 0.5, 0.05
 OVERHEAD_WORTH_SAYING = 0.001
+
+NO_TIMES = "no capture times: congestion cannot be judged in time"
+FEWEST_HOPS = 10
+"""With fewer hops one time for all of them is no sign that times are missing."""
 
 _REJECTS = {status.name for status in STATUSES if status.reject}
 _GRADES = ("high", "fair", "low", "none")
@@ -100,14 +108,16 @@ def _trust(
     if not counts.get("hops", 0):
         return "none", ["no telemetry: no hop of any packet is known, so a congested port cannot be seen"]
     found = [
+        *_time_doubts(view, profile, units),
         *_reading_doubts(view, rejects, damages),
+        *_table_doubts(view),
         *_loss_doubts(view, profile),
         *_metadata_doubts(view, units),
         *_path_doubts(view),
     ]
     grade = max((level for level, _ in found), default=0)
     reasons = [reason for _, reason in sorted(found, key=lambda item: -item[0])]
-    return _GRADES[grade], reasons or ["every packet was read, and no report is missing"]
+    return _GRADES[grade], reasons or ["every packet was read, and no report is missing by its sequence"]
 
 
 Doubts = list[tuple[int, str]]
@@ -129,17 +139,63 @@ def _reading_doubts(view: View, rejects: dict[str, int], damages: Sequence[dict[
     if damages:
         doubts.append((1, f"the capture is damaged in {len(damages)} place{'s' if len(damages) > 1 else ''}"))
     backwards = view.counts.get("time_backwards", 0)
-    if backwards:
+    if backwards > 0:
         # A few come from several interfaces in one file; many mean that the files' clocks differ, and buckets mix.
-        doubts.append((_grade(backwards / packets), f"time goes backwards at {backwards} packets"))
+        doubts.append((_grade(backwards / packets), f"time goes backwards at {plain(backwards, 12)} packet{'s' if backwards > 1 else ''}"))
     for what, evicted in (("flows", view.flows.evicted), ("flows per queue", view.pairs.evicted)):
         if evicted:
             doubts.append((1, f"{evicted} {what} were forgotten because there were too many: shares of flows are lower bounds"))
     return doubts
 
 
+def _time_doubts(view: View, profile: Profile, units: QueueUnits) -> Doubts:
+    """Without capture times nothing can be said of when; the deepest queue of the whole capture is named instead."""
+    if times_usable(view):
+        timeless = 1 - float(view.buckets.packets.sum()) / view.counts["hops"] if view.counts.get("hops_ignored", 0) == 0 else 0.0
+        return (
+            [(max(1, _grade(timeless)), f"{timeless:.1%} of the hops have no capture time: they are not judged")]
+            if timeless >= FAIR
+            else []
+        )
+    reason, queues = NO_TIMES, view.queues
+    if (queues.depth_max > units.depth_floor).any():
+        deepest = int(np.argmax(queues.depth_max / units.depth_floor))
+        p50, p99 = queues.depth_histograms.quantiles((0.5, 0.99), rows=np.array([deepest]))[0].tolist()
+        depths = (plain(value * float(units.depth_factor[deepest])) for value in (p50, p99, int(queues.depth_max[deepest])))
+        measured = f"depth p50, p99, largest {', '.join(depths)} {units.depth_unit[deepest]}"
+        reason += f"; over the whole capture {port_label(view, profile, deepest)} is the deepest ({measured}): it may have been congested"
+    return [(3, reason)]
+
+
+def times_usable(view: View) -> bool:
+    """Whether the capture times of the hops can order them: some are there, and not all are the same."""
+    queues = view.queues
+    if len(queues.packets) == 0 or int(queues.packets.sum()) < FEWEST_HOPS:
+        return True
+    if len(view.buckets.queue) == 0:
+        return False
+    return int(queues.last_ns.max()) > int(queues.first_ns.min()) or len(np.unique(view.buckets.start_ns)) > 1
+
+
+def _table_doubts(view: View) -> Doubts:
+    """What was left out because a table was full."""
+    doubts: Doubts = []
+    for name, of, what in (
+        ("hops_ignored", "hops", "hops are left out: there are too many queues"),
+        ("paths_ignored", "packets", "packets are on a path that is left out: there are too many paths"),
+        ("streams_ignored", "reports", "reports or mirrored packets are not checked for loss: there are too many streams"),
+    ):
+        ignored = view.counts.get(name, 0)
+        if ignored > 0:
+            whole = max(ignored, view.counts.get(of, 0))
+            doubts.append((max(1, _grade(ignored / whole)), f"{plain(ignored, 9)} {what}"))
+    return doubts
+
+
 def _loss_doubts(view: View, profile: Profile) -> Doubts:
     doubts: Doubts = []
+    if len(view.sequences.kind) == 0:
+        doubts.append((1, "loss cannot be known: nothing is numbered"))
     loss = loss_share(view)
     if loss > 0:
         doubts.append((_grade(loss), f"{loss:.2%} of the reports or mirrored packets are missing by their sequence"))
@@ -153,6 +209,9 @@ def _loss_doubts(view: View, profile: Profile) -> Doubts:
 def _metadata_doubts(view: View, units: QueueUnits) -> Doubts:
     queues, hops = view.queues, view.counts["hops"]
     doubts: Doubts = []
+    nameless = int(queues.packets[queues.node_id == ABSENT].sum()) / hops
+    if nameless > 0:
+        doubts.append((max(1, _grade(nameless)), f"{nameless:.0%} of the hops have no node id: several nodes may be taken for one"))
     zero = int(queues.all_zero.sum()) / hops
     if zero >= FAIR:
         doubts.append((_grade(zero, HOLES_LOW, FAIR), f"{zero:.0%} of the hops have latency, depth and times all zero: not filled in"))

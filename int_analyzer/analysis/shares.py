@@ -20,20 +20,23 @@ MOST_FLOWS = 20
 
 
 def culprits(view: View, congestion: Congestion) -> list[FlowShare]:
-    """Flows with at least 5 % of the bytes that passed while the queue was filled, largest first; `share` is of those bytes."""
-    rows = np.flatnonzero(view.pairs.queue == congestion.queue)
-    return [entry for entry in _shares(view, rows, view.pairs.bytes[rows]) if entry.share >= CULPRIT_SHARE]
+    """Flows with at least 5 % of the bytes that passed while the queue was filled, largest first; `share` is of those bytes.
+
+    Packets and bytes are those within the episodes, from when the queue was well above its low-water mark.
+    """
+    rows, parts = _within(view, congestion)
+    return [entry for entry in _shares(view, rows, parts, view.pairs.bytes[rows] * parts) if entry.share >= CULPRIT_SHARE]
 
 
 def victims(view: View, congestion: Congestion, excluded: list[FlowShare]) -> list[FlowShare]:
-    """Flows that waited, the longest wait first, without the `excluded`; `share` is of all the waiting in this queue.
+    """Flows that waited, the longest wait first, without the `excluded`; `share` is of all the waiting in this queue's episodes.
 
     Waiting is latency above the queue's lowest, summed over packets; where no latency is reported, the depth that they met.
     """
-    rows = np.flatnonzero(view.pairs.queue == congestion.queue)
-    waiting = waiting_of_pairs(view, rows)
+    rows, parts = _within(view, congestion)
+    waiting = waiting_of_pairs(view, rows) * parts
     names = {entry.flow for entry in excluded}
-    return [entry for entry in _shares(view, rows, waiting) if entry.flow not in names and entry.share > 0]
+    return [entry for entry in _shares(view, rows, parts, waiting) if entry.flow not in names and entry.share > 0]
 
 
 def share_seen(view: View, units: QueueUnits, congestion: Congestion, latency_usable: bool) -> tuple[float, str] | None:
@@ -94,21 +97,40 @@ def _share_of_rise(view: View, units: QueueUnits, congestion: Congestion) -> tup
     return min(1.0, came / rise), "rise of the depth against what was seen to come meanwhile"
 
 
-def _shares(view: View, rows: Any, weights: Any) -> list[FlowShare]:
-    """The flows of these rows of the pairs by their weights (aligned with `rows`), the heaviest first."""
+def _within(view: View, congestion: Congestion) -> tuple[Any, Any]:
+    """The rows of a queue's pairs that touch its episodes, and which part of the time that each stands for lies within them."""
+    rows = np.flatnonzero(view.pairs.queue == congestion.queue)
+    starts = np.array([episode.start_ns for episode in congestion.episodes], dtype=np.int64)
+    ends = np.array([episode.end_ns for episode in congestion.episodes], dtype=np.int64)
+    before = np.concatenate([[0], np.cumsum(ends - starts)])
+
+    def congested_until(times: Any) -> Any:
+        begun = np.searchsorted(starts, times, side="right")
+        return before[begun] - np.where(begun > 0, np.maximum(ends[begun - 1] - times, 0), 0)
+
+    first, end = view.pairs.first_ns[rows], view.pairs.last_ns[rows] + 1
+    parts = (congested_until(end) - congested_until(first)) / (end - first)
+    return rows[parts > 0], parts[parts > 0]
+
+
+def _shares(view: View, rows: Any, parts: Any, weights: Any) -> list[FlowShare]:
+    """The flows of these rows of the pairs by their weights, the heaviest first; of each row the part given counts."""
     total = float(weights.sum())
     if total <= 0:
         return []
     flows, pairs = view.flows, view.pairs
+    # A flow has a row for every slot of time.
+    found, of_row = np.unique(pairs.flow[rows], return_inverse=True)
+    sums = [np.bincount(of_row, values * parts).tolist() for values in (pairs.packets[rows], pairs.bytes[rows])]
     weight_of: dict[int, float] = defaultdict(float)
-    packets_of: dict[int, int] = defaultdict(int)
-    bytes_of: dict[int, int] = defaultdict(int)
-    same = _same_flow(flows, [int(flow) for flow in pairs.flow[rows]])
-    for row, weight in zip(rows.tolist(), weights.tolist(), strict=True):
-        flow = same[int(pairs.flow[row])]
+    packets_of: dict[int, float] = defaultdict(float)
+    bytes_of: dict[int, float] = defaultdict(float)
+    same = _same_flow(flows, found.tolist())
+    for known, weight, packets, size in zip(found.tolist(), np.bincount(of_row, weights).tolist(), *sums, strict=True):
+        flow = same[known]
         weight_of[flow] += weight
-        packets_of[flow] += int(pairs.packets[row])
-        bytes_of[flow] += int(pairs.bytes[row])
+        packets_of[flow] += packets
+        bytes_of[flow] += size
     heaviest = sorted(weight_of, key=lambda flow: -weight_of[flow])[:MOST_FLOWS]
     return [
         FlowShare(
@@ -118,8 +140,8 @@ def _shares(view: View, rows: Any, weights: Any) -> list[FlowShare]:
             src_port=_present(flows.src_port[flow]),
             dst_port=_present(flows.dst_port[flow]),
             dest_qp=_present(flows.dest_qp[flow]),
-            packets=packets_of[flow],
-            bytes=bytes_of[flow],
+            packets=round(packets_of[flow]),
+            bytes=round(bytes_of[flow]),
             share=weight_of[flow] / total,
         )
         for flow in heaviest

@@ -15,6 +15,7 @@ from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
 from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
+from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
 
@@ -26,10 +27,10 @@ def summarise(
     profile = profile if profile is not None else Profile()
     units = queue_units(view, profile)
     quantiles = queue_quantiles(view, units)
-    congestions = find_congestion(view, units, profile.thresholds)
+    congestions, refuted = find_congestion(view, units, profile.thresholds)
     return Summary(
         capture=capture,
-        quality=assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions)], damages),
+        quality=assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages),
         findings=_findings(view, profile, units, congestions),
         links=build_links(view, profile, quantiles),
         paths=build_paths(view, profile, units),
@@ -88,13 +89,18 @@ def _queues(view: View, profile: Profile, quantiles: QueueQuantiles) -> list[Que
     return sorted(queues, key=lambda queue: -queue.packets)
 
 
-def _notes(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion]) -> list[str]:
+def _notes(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion], refuted: list[Congestion]) -> list[str]:
     """Assumptions that need the findings, or single queues: what was left out, and what a profile should say."""
     notes = []
     for queue in contradicted(view).nonzero()[0].tolist():
         share = int(view.queues.latency_contradicted[queue]) / int(view.queues.latency_count[queue])
         label = port_label(view, profile, queue)
         notes.append(f"{label}: hop latency contradicts the node's own timestamps in {share:.0%} of its hops: left out")
+    if refuted:
+        label, more = port_label(view, profile, refuted[0].queue), len(refuted) - 1
+        also = f" and {more} more queue{'s' if more > 1 else ''}" if more else ""
+        peak = plain(refuted[0].peak.peak, 12)
+        notes.append(f"{label}{also}: depth up to {peak}, but hop latency does not rise with it: not taken for congestion")
     hint = _hint(view, units, congestions)
     return [*notes, hint] if hint is not None else notes
 

@@ -27,7 +27,7 @@ class Port:
     node: str
     port: str
     queue: int | None
-    node_id: int
+    node_id: int | None
     port_id: int | None
 
 
@@ -97,7 +97,7 @@ class Finding:
     node: str
     port: str
     queue: int | None
-    node_id: int
+    node_id: int | None
     port_id: int | None
     start_ns: int
     end_ns: int
@@ -146,6 +146,7 @@ class Quality:
     assumptions: list[str]
     trust: str  # high | fair | low | none
     trust_reasons: list[str]
+    statuses_by_format: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

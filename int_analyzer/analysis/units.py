@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile, Thresholds, Units
 
@@ -34,6 +35,7 @@ COUNTED_LIMIT = 1000
 class QueueUnits:
     """Per queue: unit shown, factor raw → shown, absolute threshold in raw units, whether it rests on a guess.
 
+    `depth_ambiguous`: the values may be bytes as well as packets, so depth alone says little.
     `depth_given`: the profile gives the threshold of depth.
     """
 
@@ -41,6 +43,7 @@ class QueueUnits:
     depth_factor: Array
     depth_floor: Array
     depth_assumed: Array
+    depth_ambiguous: Array
     depth_given: bool
     latency_unit: list[str]
     latency_factor: Array
@@ -54,14 +57,15 @@ class _Depth:
     factor: float
     floor: float
     assumed: bool
+    ambiguous: bool = False
 
 
 def queue_units(view: View, profile: Profile) -> QueueUnits:
     """Units and absolute thresholds of every queue, from the profile, else from what the values look like."""
     assumptions: list[str] = []
     node_ids = view.queues.node_id.tolist()
-    unknown = [node for node in sorted(set(node_ids)) if profile.units_of(node).queue_depth == "unknown"]
-    guess = _guess_depth(view, profile, unknown, assumptions)
+    unknown = {node for node in node_ids if profile.units_of(node).queue_depth == "unknown"}
+    guess = _guess_depth(view, profile, sorted(unknown), assumptions)
     depth = {node: guess if node in unknown else _known_depth(profile.units_of(node), profile.thresholds) for node in set(node_ids)}
     latency = [_latency(view, row, profile) for row in range(len(node_ids))]
     _note_latency(view, latency, assumptions)
@@ -70,6 +74,7 @@ def queue_units(view: View, profile: Profile) -> QueueUnits:
         depth_factor=np.array([depth[node].factor for node in node_ids], dtype=np.float64),
         depth_floor=np.array([depth[node].floor for node in node_ids], dtype=np.float64),
         depth_assumed=np.array([depth[node].assumed for node in node_ids], dtype=np.bool_),
+        depth_ambiguous=np.array([depth[node].ambiguous for node in node_ids], dtype=np.bool_),
         depth_given=profile.thresholds.depth_bytes is not None or profile.thresholds.depth_raw is not None,
         latency_unit=[unit for unit, _, _ in latency],
         latency_factor=np.array([factor for _, factor, _ in latency], dtype=np.float64),
@@ -111,9 +116,11 @@ def _guess_depth(view: View, profile: Profile, unknown: list[int], assumptions: 
     if smallest >= SHORTEST_FRAME and _only_ioam(view):
         given = thresholds.depth_raw if thresholds.depth_bytes is None else None
         floor = given if given is not None else thresholds.depth_bytes if thresholds.depth_bytes is not None else DEPTH_FLOOR_BYTES
-        assumptions.append(f"queue depth in IOAM traces taken as bytes, as the Linux kernel writes it; threshold {floor:g} bytes")
+        assumptions.append(f"queue depth in IOAM traces taken as bytes, as the Linux kernel writes it; threshold {plain(floor)} bytes")
         return _Depth("bytes", 1.0, floor, assumed=True)
-    if smallest >= SHORTEST_FRAME:
+    # Packets that jump from none to 60 look like bytes too: only more than a few frames of them are surely no packets.
+    ambiguous = smallest >= SHORTEST_FRAME and largest < DEPTH_FLOOR_BYTES
+    if smallest >= SHORTEST_FRAME and not ambiguous:
         looks, floor = "bytes", thresholds.depth_bytes if thresholds.depth_bytes is not None else DEPTH_FLOOR_BYTES
     elif largest <= COUNTED_LIMIT:
         looks, floor = "packets", DEPTH_FLOOR_PACKETS
@@ -121,8 +128,9 @@ def _guess_depth(view: View, profile: Profile, unknown: list[int], assumptions: 
         looks, floor = "cells", DEPTH_FLOOR_CELLS
     floor = _chosen(thresholds, floor)
     which = "" if len(unknown) == len(set(view.queues.node_id.tolist())) else f" at nodes {_listed(unknown, profile)}"
-    assumptions.append(f"queue depth unit unknown{which}; values up to {largest} look like {looks}; threshold {floor:g}")
-    return _Depth(RAW, 1.0, floor, assumed=True)
+    looks = f"look like {looks}" if not ambiguous else f"may be {looks} or bytes (ambiguous): judged as {looks}, if hop latency agrees"
+    assumptions.append(f"queue depth unit unknown{which}; values up to {plain(largest, 12)} {looks}; threshold {plain(floor)}")
+    return _Depth(RAW, 1.0, floor, assumed=True, ambiguous=ambiguous)
 
 
 def _chosen(thresholds: Thresholds, floor: float) -> float:

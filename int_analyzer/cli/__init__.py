@@ -6,6 +6,7 @@ Exit codes: 0 done, whatever was found · 1 with --fail-on-congestion when somet
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from typing import Annotated
@@ -14,6 +15,7 @@ import typer
 
 from int_analyzer import __version__
 from int_analyzer.cli import analyze, anonymize, crosscheck, decode, doctor, formats, graph, profile, show, warmup, wireshark_plugin
+from int_analyzer.cli.complaint import complain, complain_of_system, flush_output
 from int_analyzer.errors import IntAnalyzerError
 
 app = typer.Typer(
@@ -67,10 +69,16 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     try:
         result = app(args=arguments, prog_name="int-analyzer", standalone_mode=False)
+        flush_output()
+    except UnicodeEncodeError as error:
+        character = ascii(error.object[error.start])
+        return complain(f"the output's encoding, {error.encoding}, has no {character}: set PYTHONIOENCODING=utf-8")
+    except OSError as error:
+        return complain_of_system(error)
     except IntAnalyzerError as error:
-        return _complain(str(error))
+        return complain(str(error))
     except typer.TyperException as error:
-        return _complain(_one_line(error))
+        return complain(_one_line(error))
     except typer.Abort:
         return 130
     return result if isinstance(result, int) else 0
@@ -80,6 +88,9 @@ def run() -> None:
     """Entry point: like main, but ends as Unix tools do when the reader of a pipe has gone (`… | head`)."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.isatty():
+        # what is only looked at may have a ? in it, a file may not
+        sys.stdout.reconfigure(errors="replace")
     sys.exit(main())
 
 
@@ -87,8 +98,3 @@ def _one_line(error: typer.TyperException) -> str:
     message = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
     context = getattr(error, "ctx", None)
     return f"{message} (see {context.command_path} --help)" if context is not None else message
-
-
-def _complain(message: str) -> int:
-    print(f"int-analyzer: {message}", file=sys.stderr)
-    return 2

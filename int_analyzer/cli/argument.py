@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 Captures = Annotated[
     list[str],
-    typer.Argument(metavar="CAPTURE", help="Capture files, folders, globs in quotes, or - for standard input.", show_default=False),
+    typer.Argument(
+        metavar="CAPTURE",
+        help="Capture files, folders, globs in quotes, or - for standard input. They are read by the time of their first packet.",
+        show_default=False,
+    ),
 ]
 ProfileOption = Annotated[
     Path | None,

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from int_analyzer.cli.argument import Captures, ProfileOption, profile_from
+from int_analyzer.cli.complaint import say_damages
 
 EXAMPLES = """Examples:
 
@@ -75,4 +76,6 @@ def decode(
 
     chosen = format.value if format is not None else row_files.format_of(output)
     names = [name.strip() for name in columns.split(",")] if columns else None
-    row_files.write_rows(captures, table.value, chosen, output=output, limit=limit, names=names, profile=profile_from(profile))
+    known = profile_from(profile)
+    reading = row_files.write_rows(captures, table.value, chosen, output=output, limit=limit, names=names, profile=known)
+    say_damages(reading.damages)

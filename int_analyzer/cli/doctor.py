@@ -31,4 +31,6 @@ def doctor() -> None:
     if broken:
         print(f"{broken} broken (!!): captures cannot be analysed here.")
         raise typer.Exit(1)
-    print("Captures can be analysed here." + (f" {lacking} things are lacking (--)." if lacking else ""))
+    print(
+        "Captures can be analysed here." + (f" {lacking} {'thing is' if lacking == 1 else 'things are'} lacking (--)." if lacking else "")
+    )

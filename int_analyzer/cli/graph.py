@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from int_analyzer.cli.argument import Captures, ProfileOption, profile_from
+from int_analyzer.cli.complaint import say_damages
 
 EXAMPLES = """Examples:
 
@@ -45,6 +46,7 @@ def graph(
 
     chosen = format.value if format is not None else graph_files.format_of(output)
     result = results.analyze(captures, profile_from(profile))
+    say_damages(result.quality.damages if result.quality is not None else [])
     text = graph_files.write(result.summary, result.graph, chosen)
     if output is None:
         print(text, end="")

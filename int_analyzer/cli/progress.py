@@ -38,11 +38,15 @@ def progress_bar(wanted: bool = True) -> Iterator[Progress | None]:
 
 def announce_compilation(captures: list[str]) -> None:
     """Say that kernels will be compiled, where somebody would wait for it and wonder."""
-    from int_analyzer._jit import DISABLED, cache_folder
+    from int_analyzer._jit import DISABLED, cache_fault, cache_folder
     from int_analyzer.capture import expand
     from int_analyzer.reading import is_large
 
-    if sys.stderr.isatty() and not DISABLED and is_large(expand(captures)) and not any(cache_folder().rglob("*.nbi")):
+    if not sys.stderr.isatty() or DISABLED or not is_large(expand(captures)):
+        return
+    if cache_fault(cache_folder()):
+        print("compiling the kernels, which cannot be kept (int-analyzer doctor says why) …", file=sys.stderr)
+    elif not any(cache_folder().rglob("*.nbi")):
         print("compiling the kernels, once for this version (int-analyzer warmup does it beforehand) …", file=sys.stderr)
 
 

@@ -16,12 +16,16 @@ def warmup() -> None:
     """
     import time
 
-    from int_analyzer._jit import DISABLED, cache_folder
+    from int_analyzer._jit import DISABLED, cache_fault, cache_folder
+    from int_analyzer.errors import SourceError
     from int_analyzer.result import warm_up
 
     if DISABLED:
         print("nothing to compile: NUMBA_DISABLE_JIT is set")
         return
+    fault = cache_fault(cache_folder())
+    if fault:
+        raise SourceError(cache_folder(), f"{fault}: kernels cannot be kept there; INT_ANALYZER_CACHE can name another folder")
     started = time.perf_counter()
     warm_up()
     print(f"kernels ready after {time.perf_counter() - started:.1f} s in {cache_folder()}")

@@ -44,11 +44,13 @@ from int_analyzer.fold.table import (
     PATH_HOPS,
     PATHS,
     QUEUES,
+    SLOT_SHIFT,
 )
-from int_analyzer.schema import ABSENT32, HOP_FROM_REPORT, HOP_OPAQUE, HOP_TRUNCATED_PATH, WARNING_BIT
+from int_analyzer.schema import ABSENT32, HOP_FROM_REPORT, HOP_OPAQUE, HOP_TRUNCATED_PATH, TUNNELS, WARNING_BIT
 
 _CE = 3
 _CNP_OPCODE = 0x81
+_MIRROR = sum(bit for bit, name in TUNNELS.items() if name.startswith("erspan"))
 _HOLE = WARNING_BIT["int-hop-exceeded"] | WARNING_BIT["int-mtu-exceeded"] | WARNING_BIT["ioam-overflow"]
 _GUESS, _FLOW_HASH, _QUEUE_HASH, _LATENCY_LOW, _OFFSET = flows.GUESS, flows.HASH, queues.HASH, queues.LATENCY_LOW, paths.OFFSET
 
@@ -99,15 +101,20 @@ def fold_packets(
             bucket_begin = bucket * width
             bucket_end = bucket_begin + width
         size = get(columns, "packets.original_bytes", row)
+        reports = get(columns, "packets.report_count", row)
         telemetry = 1 if get(columns, "packets.telemetry", row) != 0 else 0
-        dest_qp, notified = _count_packet(counters, columns, row, time, size, count, telemetry)
+        dest_qp, notified = _count_packet(counters, columns, row, time, size, count, telemetry, reports)
 
         flow, guess = -1, -1
+        crossed = size
         if get(columns, "packets.ip_version", row) != 0:
+            # What crossed the ports is not the frame that brought a report or a copy of it, but the packet inside.
+            if reports != 0 or get(columns, "packets.tunnels", row) & _MIRROR != 0:
+                crossed = get(columns, "packets.ip_bytes", row)
             marked = 1 if get(columns, "packets.ecn", row) == _CE else 0
             counters[CE_PACKETS] += marked
             flow = find_flow(flow_rows, flow_index, work, columns, row, dest_qp)
-            count_in_flow(flow_rows, flow, time, size, telemetry, marked, notified)
+            count_in_flow(flow_rows, flow, time, crossed, telemetry, marked, notified)
             guess = flow_rows[flow, _GUESS] - 1
 
         first = get(columns, "packets.first_hop", row)
@@ -125,16 +132,17 @@ def fold_packets(
             if queue < 0:
                 counters[HOPS_IGNORED] += 1
                 continue
-            latency, depth, elevated = count_hop(queue_rows, blocks, pool, log, work, columns, first + i, queue, bucket, time, size)
+            latency, depth, elevated = count_hop(queue_rows, blocks, pool, log, work, columns, first + i, queue, bucket, time, crossed)
             if elevated and flow >= 0:
                 excess = latency - queue_rows[queue, _LATENCY_LOW] if latency >= 0 else 0
                 hashed = queue_rows[queue, _QUEUE_HASH] ^ flow_rows[flow, _FLOW_HASH]
-                count_pair(pair_rows, pair_index, work, queue, flow, hashed, excess, depth, time, size)
+                slot = bucket >> work[SLOT_SHIFT]
+                count_pair(pair_rows, pair_index, work, queue, flow, slot, hashed, excess, depth, time, crossed)
         if path < 0:
             counters[PATHS_IGNORED] += 1
         else:
             hole = 1 if flags & HOP_TRUNCATED_PATH != 0 or get(columns, "packets.warnings", row) & _HOLE != 0 else 0
-            count_in_path(path_rows, path, time, size, hole)
+            count_in_path(path_rows, path, time, crossed, hole)
             if flow >= 0:
                 # A stack of one hop that is the reporting node's own is a postcard: another node's tells of no change.
                 follow(flow_rows, flow, path, time, hole == 0 and not (count == 1 and flags & HOP_FROM_REPORT != 0))
@@ -143,7 +151,7 @@ def fold_packets(
 
 
 @inlined
-def _count_packet(counters: Any, columns: Any, row: int, time: int, size: int, count: int, telemetry: int) -> tuple[int, int]:
+def _count_packet(counters: Any, columns: Any, row: int, time: int, size: int, count: int, telemetry: int, reports: int) -> tuple[int, int]:
     """Add a packet to the totals: its destination queue pair (−1 if it is not RoCE), and 1 if it is a congestion notification."""
     counters[PACKETS] += 1
     counters[BYTES] += size
@@ -159,7 +167,12 @@ def _count_packet(counters: Any, columns: Any, row: int, time: int, size: int, c
     count_reading(counters, columns, row)
     if telemetry != 0:
         counters[TELEMETRY_PACKETS] += 1
-        counters[TELEMETRY_BYTES] += get(columns, "packets.telemetry_bytes", row)
+    # A report is nothing but telemetry; in a packet that was cut, only what was captured is sure to be any.
+    if reports != 0:
+        counters[TELEMETRY_BYTES] += size
+    elif telemetry != 0:
+        added = min(get(columns, "packets.telemetry_bytes", row), get(columns, "packets.captured_bytes", row))
+        counters[TELEMETRY_BYTES] += min(added, size)
     roce_row = get(columns, "packets.roce_row", row)
     if roce_row == ABSENT32:
         return -1, 0

@@ -2,7 +2,8 @@
 
 After RFC 3550, A.1 and A.3: numbers are counted from the lowest to the highest seen, and lost is what of these did not come. So late
 arrivals are no loss, and two states of one stream merge by the union of their ranges. 64 numbers back are remembered to tell a
-late arrival from a duplicate. A number far off is believed (the sender restarted) when the next one confirms it.
+late arrival from a duplicate; of merged states, what does not fit in their range came twice. A number far off is believed (the
+sender restarted) when the next one confirms it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ FIRST_NS, LAST_NS, HASH = 14, 15, 16
 WIDTH, KEY_WORDS = 17, 4
 """LOST is of the runs before the last restart. Of the current run: UNIQUE numbers seen, LOW and HIGH as on the wire, EXTENT from LOW
 to HIGH without wrapping; bit i of SEEN says that HIGH − 1 − i was seen. EXPECTED − 1 is what confirms a restart, 0 if none."""
+
+_RANGE = [UNIQUE, LOW, HIGH, EXTENT, SEEN]
 
 MIRROR = 0
 WINDOW = 64
@@ -200,7 +203,7 @@ def _joined(mine: Any, theirs: Any) -> Any:
         return row
     if apart:
         row[LOST] += mine[EXTENT] + 1 - mine[UNIQUE]
-        row[[UNIQUE, LOW, HIGH, EXTENT, SEEN]] = theirs[[UNIQUE, LOW, HIGH, EXTENT, SEEN]]
+        row[_RANGE] = theirs[_RANGE]
         return row
     if begin < 0:
         row[LOW] = theirs[LOW]
@@ -209,11 +212,16 @@ def _joined(mine: Any, theirs: Any) -> Any:
     # Both with the highest number itself as bit 0.
     seen, too = int(last[SEEN]) << 1 | 1, (int(other[SEEN]) << 1 | 1) << min(shift, WINDOW)
     twice = (seen & too).bit_count()
-    row[DUPLICATED] += twice
+    # Two captures of one stream: of a range with the same ends, the same count and the same end piece, all is taken to be the same.
+    if np.array_equal(mine[_RANGE], theirs[_RANGE]):
+        twice = int(mine[UNIQUE])
     row[HIGH] = last[HIGH]
     row[SEEN] = ((seen | too) >> 1) & SEEN_MASK
     row[EXTENT] = max(int(mine[EXTENT]), end) - min(0, begin)
-    row[UNIQUE] = min(int(mine[UNIQUE]) + int(theirs[UNIQUE]) - twice, int(row[EXTENT]) + 1)
+    both = int(mine[UNIQUE]) + int(theirs[UNIQUE])
+    # There are no more numbers than fit in the range; what is beyond came twice.
+    row[UNIQUE] = min(both - twice, int(row[EXTENT]) + 1)
+    row[DUPLICATED] += both - row[UNIQUE]
     return row
 
 

@@ -34,6 +34,7 @@ from int_analyzer.fold.table import (
     PATH_HOPS,
     PATHS,
     QUEUES,
+    SLOT_SHIFT,
     STREAMS,
 )
 from int_analyzer.fold.view import View
@@ -46,7 +47,8 @@ class Capacity(NamedTuple):
     queues: int = 1 << 16
     paths: int = 1 << 20
     flows: int = 1 << 18
-    pairs: int = 1 << 18
+    pairs: int = 1 << 17
+    """Rows, of which a flow in a queue has one for every slot of time."""
     bucket_rows: int = 1 << 17
     """Or 64 rows per queue, if that is more."""
 
@@ -66,7 +68,7 @@ class State:
         self.queues = Queues(self.capacity.queues, self.capacity.bucket_ns, self.capacity.bucket_rows)
         self.paths = Paths(self.capacity.paths)
         self.flows = Flows(self.capacity.flows)
-        self.pairs = Pairs(self.capacity.pairs)
+        self.pairs = Pairs(self.capacity.pairs, self.capacity.bucket_ns)
         self.quality = Quality()
         self.sequences = Sequences()
 
@@ -111,10 +113,13 @@ class State:
 
     def _fold_packets(self, row: int, stop: int, columns: Any, fast: bool) -> int:
         queues, paths, flows, pairs = self.queues, self.paths, self.flows, self.pairs
+        # A slot is one bucket or several, whole ones.
+        pairs.coarsen_to(queues.buckets.width_ns)
         work = np.zeros(N_WORK, dtype=np.int64)
         work[[QUEUES, PATHS, FLOWS, PAIRS]] = len(queues.table), len(paths.table), len(flows.table), len(pairs.table)
         work[[BLOCKS, BUCKETS, PATH_HOPS]] = queues.histograms.used, queues.buckets.used, paths.used
         work[[MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS]] = queues.table.maximum, paths.table.maximum, queues.buckets.width_ns
+        work[SLOT_SHIFT] = (pairs.slot_ns // queues.buckets.width_ns).bit_length() - 1
         row = _run(
             fold_packets,
             fast,
@@ -165,7 +170,7 @@ class State:
         """Absorb another state: of packets later than these, or seen elsewhere; `other` stays what it is.
 
         The result is the state of the whole: exactly for everything but pairs (which hops are elevated depends on what a queue had
-        seen before), path changes between pieces of one time, and what was forgotten for lack of room.
+        seen before), path changes and duplicate sequence numbers between pieces of one time, and what was forgotten for lack of room.
         """
         if other.capacity.bucket_ns != self.capacity.bucket_ns:
             raise ValueError(f"states of different bucket widths: {self.capacity.bucket_ns} and {other.capacity.bucket_ns} ns")
@@ -183,6 +188,7 @@ class State:
     def view(self) -> View:
         """Everything as plain arrays, independent of what is folded later."""
         queues, buckets = self.queues.view()
+        self.pairs.coarsen_to(buckets.width_ns)
         sequences, drops = self.sequences.view()
         return View(
             queues=queues,

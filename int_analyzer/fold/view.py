@@ -17,7 +17,7 @@ class QueueView:
     port: Array  # int64
     queue_id: Array  # int64
     packets: Array  # int64: hops seen
-    bytes: Array  # int64: original_bytes of their packets
+    bytes: Array  # int64: what crossed the port: bytes on the wire; of a packet in a report or mirror, its IP bytes
     latency_count: Array  # int64: hops with a latency
     latency_from_times: Array  # int64: of these, computed as egress time − ingress time
     latency_sum: Array  # float64
@@ -91,7 +91,11 @@ class FlowView:
 
 @dataclass(frozen=True)
 class PairView:
-    """Flows in a queue while it was well above its own low water mark: who fills and who waits."""
+    """Flows in a queue while it was well above its own low water mark: who fills and who waits.
+
+    One row per (queue, flow, slot of time), so that a row tells of a short time: from first_ns to last_ns. A slot is a time bucket or
+    (after many such rows) several.
+    """
 
     queue: Array
     flow: Array  # row in FlowView
@@ -131,7 +135,8 @@ class View:
     sequences: SequenceView
     counts: dict[str, int] = field(default_factory=dict)
     """packets, bytes, telemetry_packets, hops, roce_packets, roce_with_telemetry, reports, mirrors, first_ns, last_ns,
-    time_backwards (packets older than their predecessor), ce_packets, cnp_packets, telemetry_bytes; and what was left out because a
+    time_backwards (packets older than their predecessor), ce_packets, cnp_packets, telemetry_bytes (of reports, the whole
+    frame); bytes are of all frames as captured, those of reports and mirrors too; and what was left out because a
     table was full: hops_ignored (no room for their queue), paths_ignored (packets on a path that was not kept), streams_ignored
     (report or mirror rows whose sequence or drop reason was not counted)"""
     statuses: dict[str, int] = field(default_factory=dict)

@@ -29,7 +29,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "queues": "all queues seen",
     },
     "Capture": {
-        "files": "the captures, in the order in which they were read",
+        "files": "the captures, in the order in which they were read: by the time of their first packet",
         "bytes": "their size together",
         "first_ns": f"time of the first packet, {_NS}",
         "last_ns": "time of the last packet",
@@ -61,6 +61,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "assumptions": "what was assumed for want of a profile",
         "trust": "whether the findings can be trusted",
         "trust_reasons": "why",
+        "statuses_by_format": "packets by format, and of these by status; one with several counts in each, one without as none",
     },
     "Finding": {
         "id": "id of the finding within this document",
@@ -81,7 +82,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "depth_unit": 'unit of peak_depth; "raw" if the device\'s unit is not known',
         "peak_latency": "largest hop latency",
         "latency_unit": 'unit of peak_latency; "raw" if not known',
-        "packets": "packets that went through while it lasted",
+        "packets": "at least so many packets were above the threshold",
         "episodes": "how often the queue was congested between start and end",
         "root": "id of the root finding, for a victim",
         "culprits": "flows that filled the queue, by share",

@@ -74,6 +74,8 @@ def verdict(summary: Summary) -> str:
         counted = [f"{quality.formats[name]} carry {name}" for name in _COUNTED if quality.formats.get(name)]
         also = f" ({', '.join(counted)}, which is counted, not decoded)" if counted else ""
         return f"NO TELEMETRY  none of {figure.things(quality.packets, 'packet')} carries hops that are decoded{also}: nothing to judge"
+    if quality.hops and quality.trust == "none":
+        return f"CANNOT JUDGE  {quality.trust_reasons[0]}"
     return f"NO CONGESTION  in {figure.things(quality.hops, 'hop')} of {figure.things(quality.telemetry_packets, 'packet')} with telemetry"
 
 
@@ -92,7 +94,7 @@ def _section(console: Console, title: str) -> None:
 def _print_headlines(console: Console, summary: Summary, everything: bool = False) -> None:
     shown = [finding for finding in summary.findings if finding.role == "root"] or summary.findings
     if not shown:
-        clear = summary.quality is not None and summary.quality.hops > 0
+        clear = summary.quality is not None and summary.quality.hops > 0 and summary.quality.trust != "none"
         _print_wrapped(console, Text(verdict(summary), style="bold green" if clear else "bold yellow"))
     for finding in shown if everything else shown[:_HEADLINES]:
         what, when = headline(finding)
