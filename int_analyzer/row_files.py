@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
@@ -18,6 +17,7 @@ import pyarrow.parquet
 
 from int_analyzer import schema, tables
 from int_analyzer.errors import IntAnalyzerError, SourceError
+from int_analyzer.output import replacing
 from int_analyzer.profile import Profile
 from int_analyzer.reading import Batch, Captures, Reading
 
@@ -55,29 +55,6 @@ def format_of(output: Path | None) -> str:
     if suffix not in _ENDINGS:
         raise IntAnalyzerError(f"{output}: no format has this ending; name it with --format, or use .csv, .jsonl, .parquet or .txt")
     return _ENDINGS[suffix]
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write to: it takes its place if all goes well, and is removed if not.
-
-    What is no plain file (a device, a pipe) is written as it is. An OSError becomes a SourceError.
-    """
-    target = Path(os.path.realpath(path))
-    try:
-        if target.exists() and not target.is_file():
-            yield target
-            return
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            yield part
-            if target.exists():
-                shutil.copymode(target, part)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise SourceError(path, error.strerror or str(error)) from error
 
 
 def write_rows(

@@ -8,6 +8,7 @@ import ipaddress
 import json
 import os
 import re
+import stat
 import struct
 import subprocess
 import sys
@@ -544,3 +545,14 @@ def test_wrong_use_is_one_line_and_exit_code_2(
     output = capsys.readouterr()
     assert code == 2 and output.out == "" and output.err.count("\n") == 1 and part in output.err
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.part").exists()
+
+
+def test_a_device_is_written_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert main(["anonymize", str(PCAPS / "linux-ioam" / "zi3-w3.pcap"), str(pipe), "--seed", "1"]) == 0
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -31,6 +31,7 @@ from int_analyzer.capture.records import (
     next_record,
 )
 from int_analyzer.errors import IntAnalyzerError, SourceError
+from int_analyzer.output import replacing
 
 STANDARD = "-"
 
@@ -106,15 +107,8 @@ def _target(output: str) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     path = Path(output)
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("wb") as file, _compressed(file, path.suffix) as target:
-            yield target
-        part.replace(path)
-    except OSError as error:
-        raise SourceError(output, error.strerror or str(error)) from error
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as part, part.open("wb") as file, _compressed(file, path.suffix) as target:
+        yield target
 
 
 @contextmanager
