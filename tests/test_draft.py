@@ -82,7 +82,7 @@ def test_a_draft_is_a_valid_profile_that_claims_no_unit_and_knows_every_node(fol
     seen = analyze(PCAPS / folder).summary
     assert profile.units == Units() and profile.thresholds == Profile().thresholds and profile.domains == ()
     assert all(node.name is node.role is None and not node.ports for node in profile.nodes.values())
-    assert set(profile.nodes) == {queue.at.node_id for queue in seen.queues if queue.at.node_id >= 0}
+    assert set(profile.nodes) == {queue.at.node_id for queue in seen.queues if queue.at.node_id is not None}
     assert profile.detect.report_ports == REPORT_PORTS.get(folder, ())
     assert main(["profile", "check", profile.path]) == 0
     assert f"valid. {len(profile.nodes)} nodes" in capsys.readouterr().out
