@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import Any
@@ -334,6 +337,17 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert done.stderr == "" and done.stdout.splitlines()[1] in ("0", "141")
 
 
+def wait_until_read(pipe: int, seconds: float = 60) -> None:
+    """Wait until nothing that was written to a pipe is left in it, and a moment more: its reader is at work."""
+    waiting = array.array("i", [1])
+    end = time.monotonic() + seconds
+    while waiting[0] and time.monotonic() < end:
+        fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+        time.sleep(0.05)
+    assert waiting[0] == 0, "nobody reads"
+    time.sleep(0.5)
+
+
 def test_interruption_is_quiet() -> None:
     # standard input that never ends: the process is surely still reading when it is interrupted
     child = subprocess.Popen(
@@ -346,7 +360,7 @@ def test_interruption_is_quiet() -> None:
     assert child.stdin is not None
     child.stdin.write(Path(CONGESTED).read_bytes()[:1000])
     child.stdin.flush()
-    time.sleep(2)
+    wait_until_read(child.stdin.fileno())
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=30)
     assert child.returncode == 130 and out == b"" and b"Traceback" not in err
