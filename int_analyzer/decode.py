@@ -30,8 +30,8 @@ from int_analyzer.packet import decode_packet
 from int_analyzer.settings import default_settings
 from int_analyzer.wire.read import Buffer
 
-STOP_END, STOP_FULL, STOP_CONTROL, STOP_DAMAGE = records.NEEDS_MORE, 0, records.NEEDS_CONTROL, records.IS_DAMAGED
-"""Why a batch ended: bytes used up, columns full, a pcapng block for Python, damage (counts[STOP_DETAIL] says which)."""
+STOP_FULL, STOP_CONTROL, STOP_DAMAGE = 0, records.NEEDS_CONTROL, records.IS_DAMAGED
+"""Why a batch ended: columns full, a pcapng block for Python, damage (counts[STOP_DETAIL] says which); else the bytes are used up."""
 
 _ROWS_PER_PACKET = 256
 """The most hops or reports of one packet: 252 INT hops of one word and the report's own, 61 IOAM nodes, 255 reports."""

@@ -18,7 +18,6 @@ from int_analyzer.schema import STATUSES
 LOW, FAIR = 0.1, 0.01
 """Shares of what is missing or broken from which trust is low, and from which it is fair at best."""
 HOLES_LOW, HOLES_FAIR = 0.5, 0.05
-OVERHEAD_WORTH_SAYING = 0.001
 
 NO_TIMES = "no capture times: congestion cannot be judged in time"
 FEWEST_HOPS = 10

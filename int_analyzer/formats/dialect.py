@@ -39,7 +39,6 @@ DIALECTS: tuple[Dialect, ...] = (
 )
 DIALECT_NAMES: dict[str, int] = {dialect.name: number for number, dialect in enumerate(DIALECTS) if dialect.name}
 INT_05 = DIALECT_NAMES["int-0.5"]
-SPECIFICATION = frozenset({0, DIALECT_NAMES["int-2.x"], DIALECT_NAMES["int-1.0"], INT_05})
 
 RESERVED_1, RESERVED_2 = 0x00FE, 0x007E
 """Reserved bits of the bitmap: 8-14 in v1.0, 9-14 in v2.x."""
