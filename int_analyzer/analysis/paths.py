@@ -71,31 +71,6 @@ def crossings(view: View) -> dict[int, list[tuple[int, int]]]:
     return found
 
 
-def waiting_by_path(view: View, queue: int, crossed: list[tuple[int, int]]) -> dict[int, float]:
-    """How much waited in a queue, by path: latency above its lowest (else depth met), summed over its flows' packets.
-
-    Where no flow is known to have waited there: packets of the paths through it.
-    """
-    own_paths = {path for path, _ in crossed}
-    rows = np.flatnonzero(view.pairs.queue == queue)
-    waiting = waiting_of_pairs(view, rows)
-    by_path: dict[int, float] = defaultdict(float)
-    for flow, waited in zip(view.pairs.flow[rows].tolist(), waiting.tolist(), strict=True):
-        path = int(view.flows.path[flow])
-        if path in own_paths:
-            by_path[path] += waited
-    # A flow is known by its last path only: after a change of path it may not lead through this queue any more.
-    if waiting.sum() > 0 and 2 * sum(by_path.values()) >= waiting.sum():
-        return dict(by_path)
-    return {path: float(view.paths.packets[path]) for path in own_paths}
-
-
-def waiting_of_pairs(view: View, rows: Any) -> Any:
-    """Waiting of these rows of the pairs, all of one queue: latency above its lowest, or where none is reported the depth met."""
-    excess = view.pairs.latency_excess_sum[rows]
-    return excess if excess.sum() > 0 else view.pairs.depth_sum[rows]
-
-
 def reach_of_ports(view: View) -> dict[tuple[int, int], Reach]:
     """Where each (node, port) leads to."""
     next_nodes: dict[tuple[int, int], set[int]] = defaultdict(set)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from int_analyzer.analysis.cause import held_up
 from int_analyzer.analysis.congestion import Congestion
-from int_analyzer.analysis.paths import ONWARD_SHARE, waiting_by_path
+from int_analyzer.analysis.paths import ONWARD_SHARE
+from int_analyzer.analysis.waiting import waiting_by_path
 from int_analyzer.fold.view import View
 
 VICTIM_SHARE = 0.5
@@ -75,7 +76,7 @@ def _waits_for(
 ) -> tuple[dict[int, float], float]:
     """Shares of the waiting by the nearest queue downstream that was congested at the same time; share without a next hop."""
     queue = congestion.queue
-    waiting = waiting_by_path(view, queue, crossed.get(queue, []))
+    waiting = waiting_by_path(view, congestion, crossed.get(queue, []))
     # On a loop a queue stands on a path more than once: what is downstream of its first place is downstream.
     position_on = dict(reversed(crossed.get(queue, [])))
     together: dict[int, bool] = {}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.congestion import DEPTH, Congestion, bucket_range
-from int_analyzer.analysis.paths import waiting_of_pairs
 from int_analyzer.analysis.summary import FlowShare
 from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.analysis.waiting import pairs_within, waiting_of_pairs
 from int_analyzer.fold.view import FlowView, View
 from int_analyzer.profile import ABSENT
 
@@ -24,7 +24,7 @@ def culprits(view: View, congestion: Congestion) -> list[FlowShare]:
 
     Packets and bytes are those within the episodes, from when the queue was well above its low-water mark.
     """
-    rows, parts = _within(view, congestion)
+    rows, parts = pairs_within(view, congestion)
     return [entry for entry in _shares(view, rows, parts, view.pairs.bytes[rows] * parts) if entry.share >= CULPRIT_SHARE]
 
 
@@ -33,7 +33,7 @@ def victims(view: View, congestion: Congestion, excluded: list[FlowShare]) -> li
 
     Waiting is latency above the queue's lowest, summed over packets; where no latency is reported, the depth that they met.
     """
-    rows, parts = _within(view, congestion)
+    rows, parts = pairs_within(view, congestion)
     waiting = waiting_of_pairs(view, rows) * parts
     names = {entry.flow for entry in excluded}
     return [entry for entry in _shares(view, rows, parts, waiting) if entry.flow not in names and entry.share > 0]
@@ -95,22 +95,6 @@ def _share_of_rise(view: View, units: QueueUnits, congestion: Congestion) -> tup
     if rise <= 0 or start == 0:
         return None
     return min(1.0, came / rise), "rise of the depth against what was seen to come meanwhile"
-
-
-def _within(view: View, congestion: Congestion) -> tuple[Any, Any]:
-    """The rows of a queue's pairs that touch its episodes, and which part of the time that each stands for lies within them."""
-    rows = np.flatnonzero(view.pairs.queue == congestion.queue)
-    starts = np.array([episode.start_ns for episode in congestion.episodes], dtype=np.int64)
-    ends = np.array([episode.end_ns for episode in congestion.episodes], dtype=np.int64)
-    before = np.concatenate([[0], np.cumsum(ends - starts)])
-
-    def congested_until(times: Any) -> Any:
-        begun = np.searchsorted(starts, times, side="right")
-        return before[begun] - np.where(begun > 0, np.maximum(ends[begun - 1] - times, 0), 0)
-
-    first, end = view.pairs.first_ns[rows], view.pairs.last_ns[rows] + 1
-    parts = (congested_until(end) - congested_until(first)) / (end - first)
-    return rows[parts > 0], parts[parts > 0]
 
 
 def _shares(view: View, rows: Any, parts: Any, weights: Any) -> list[FlowShare]:

@@ -1,0 +1,52 @@
+"""How much waited in a congested queue: the pairs of queue and flow that lie within its episodes, and the paths they go on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+
+from int_analyzer.analysis.congestion import Congestion
+from int_analyzer.fold.view import View
+
+
+def pairs_within(view: View, congestion: Congestion) -> tuple[Any, Any]:
+    """The rows of a queue's pairs that touch its episodes, and which part of the time that each stands for lies within them."""
+    rows = np.flatnonzero(view.pairs.queue == congestion.queue)
+    starts = np.array([episode.start_ns for episode in congestion.episodes], dtype=np.int64)
+    ends = np.array([episode.end_ns for episode in congestion.episodes], dtype=np.int64)
+    before = np.concatenate([[0], np.cumsum(ends - starts)])
+
+    def congested_until(times: Any) -> Any:
+        begun = np.searchsorted(starts, times, side="right")
+        return before[begun] - np.where(begun > 0, np.maximum(ends[begun - 1] - times, 0), 0)
+
+    first, end = view.pairs.first_ns[rows], view.pairs.last_ns[rows] + 1
+    parts = (congested_until(end) - congested_until(first)) / (end - first)
+    return rows[parts > 0], parts[parts > 0]
+
+
+def waiting_of_pairs(view: View, rows: Any) -> Any:
+    """Waiting of these rows of the pairs, all of one queue: latency above its lowest, or where none is reported the depth met."""
+    excess = view.pairs.latency_excess_sum[rows]
+    return excess if excess.sum() > 0 else view.pairs.depth_sum[rows]
+
+
+def waiting_by_path(view: View, congestion: Congestion, crossed: list[tuple[int, int]]) -> dict[int, float]:
+    """How much waited in a queue's episodes, by path: latency above its lowest (else depth met), summed over its flows' packets.
+
+    `crossed`: the queue's (path, position)s. Where no flow is known to have waited there: packets of the paths through it.
+    """
+    own_paths = {path for path, _ in crossed}
+    rows, parts = pairs_within(view, congestion)
+    waiting = waiting_of_pairs(view, rows) * parts
+    by_path: dict[int, float] = defaultdict(float)
+    for flow, waited in zip(view.pairs.flow[rows].tolist(), waiting.tolist(), strict=True):
+        path = int(view.flows.path[flow])
+        if path in own_paths:
+            by_path[path] += waited
+    # A flow is known by its last path only: after a change of path it may not lead through this queue any more.
+    if waiting.sum() > 0 and 2 * sum(by_path.values()) >= waiting.sum():
+        return dict(by_path)
+    return {path: float(view.paths.packets[path]) for path in own_paths}
