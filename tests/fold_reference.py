@@ -349,13 +349,20 @@ def _counted(values: list[int]) -> Counter[int]:
     return Counter(value >> max(value.bit_length() - 7, 0) << max(value.bit_length() - 7, 0) for value in values)
 
 
-def _moves(paths: list[tuple[Any, int, bool]]) -> tuple[Any, int, int]:
-    """Last path, changes and the time of the last change, by the whole stacks; without any, the last path is that of the last packet."""
+def _moves(paths: list[tuple[Any, int, bool]]) -> tuple[Any, int, int, Any]:
+    """Last path, changes, time of the last change and path before it, by the whole stacks; without any, the path of the last packet."""
     whole = [(path, at) for path, at, is_whole in paths if is_whole]
     if not whole:
-        return paths[-1][0], 0, 0
-    changes = [at for (before, _), (after, at) in itertools.pairwise(whole) if before != after]
-    return whole[-1][0], len(changes), changes[-1] if changes else 0
+        return paths[-1][0], 0, 0, None
+    known, changes = whole[0][0], []
+    for path, at in whole[1:]:
+        common = min(len(known), len(path))
+        if known[:common] != path[:common]:
+            changes.append((at, known))
+            known = path
+        elif len(path) > len(known):
+            known = path
+    return known, len(changes), *(changes[-1] if changes else (0, None))
 
 
 def known(view: View) -> dict[str, Any]:
@@ -390,8 +397,10 @@ def known(view: View) -> dict[str, Any]:
         "paths": dict(zip(routes, _named(paths, ("packets", "bytes", "holes", "first_ns", "last_ns")), strict=True)),
         "flows": dict(zip(of, _named(flows, flow_values), strict=True)),
         "moves": {
-            key: (routes[path], changes, at)
-            for key, (path, changes, at) in zip(of, _rows(flows.path, flows.path_changes, flows.path_change_ns), strict=True)
+            key: (routes[path], changes, at, routes[before] if before >= 0 else None)
+            for key, (path, changes, at, before) in zip(
+                of, _rows(flows.path, flows.path_changes, flows.path_change_ns, flows.path_before), strict=True
+            )
             if path >= 0
         },
         "pairs": {

@@ -243,6 +243,30 @@ def test_merging_gives_the_whole_whatever_the_times(one: list[Packet], two: list
     assert exact(merged(folded(one), folded(two)), "moves") == exact(folded([*one, *two]), "moves")
 
 
+_ways = st.lists(st.sampled_from([(1,), (1, 2), (1, 2, 3), (1, 4), (1, 4, 3)]), min_size=2, max_size=9)
+
+
+@given(_ways, st.integers(1, 8))
+@settings(max_examples=200, deadline=None)
+def test_a_flow_seen_halfway_has_not_moved_in_pieces_or_whole(ways: list[tuple[int, ...]], cut: int) -> None:
+    packets = [Packet(START + at, tuple(Hop(node) for node in way)) for at, way in enumerate(ways)]
+
+    def move(told: dict[str, Any]) -> tuple[Any, int, Any]:
+        ((last, changes, _, before),) = told["moves"].values()
+        return last, changes, before
+
+    right = move(expected(packets))
+    assert move(known(folded(packets).view())) == right
+    assert move(known(merged(folded(packets[:cut]), folded(packets[cut:])).view())) == right
+
+
+def test_packets_seen_at_two_mirror_points_are_no_path_change() -> None:
+    half, whole, other = (Hop(1), Hop(2)), (Hop(1), Hop(2), Hop(3)), (Hop(1), Hop(4), Hop(3))
+    view = folded([Packet(START + at, hops) for at, hops in enumerate([half, whole, half, whole, half, other])]).view()
+    assert (view.flows.path_changes[0], view.flows.path_change_ns[0]) == (1, START + 5)
+    assert [view.paths.queues[path] for path in (view.flows.path_before[0], view.flows.path[0])] == [(0, 1, 2), (0, 3, 2)]
+
+
 @given(ordered, st.lists(st.booleans(), min_size=12, max_size=12))
 @settings(max_examples=40, deadline=None)
 def test_merging_interleaved_pieces_gives_the_whole(packets: list[Packet], choice: list[bool]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,10 @@ def _buckets(per_queue: dict[int, list[tuple[int, Hop, int, bool]]], width: int)
 
 def _flows(flows: dict[tuple[str, str, int], list[tuple[int, int, int]]], evicted: int) -> FlowView:
     none = _ints(0 for _ in flows)
+    moves = [
+        [(at, before) for (_, _, before), (at, _, after) in pairwise(seen) if -1 not in (before, after) and before != after]
+        for seen in flows.values()
+    ]
     return FlowView(
         src=[flow[0] for flow in flows],
         dst=[flow[1] for flow in flows],
@@ -197,8 +202,9 @@ def _flows(flows: dict[tuple[str, str, int], list[tuple[int, int, int]]], evicte
         cnp_packets=none,
         telemetry_packets=_ints(sum(path >= 0 for _, _, path in seen) for seen in flows.values()),
         path=_ints(seen[-1][2] for seen in flows.values()),
-        path_changes=none,
-        path_change_ns=none,
+        path_changes=_ints(len(changes) for changes in moves),
+        path_change_ns=_ints(changes[-1][0] if changes else 0 for changes in moves),
+        path_before=_ints(changes[-1][1] if changes else -1 for changes in moves),
         first_ns=_ints(seen[0][0] for seen in flows.values()),
         last_ns=_ints(seen[-1][0] for seen in flows.values()),
         evicted=evicted,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from int_analyzer.analysis.cause import UNSEEN, find_cause
 from int_analyzer.analysis.confidence import weigh
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
+from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, make_findings
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
 from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
@@ -32,6 +33,7 @@ def summarise(
         capture=capture,
         quality=assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages),
         findings=_findings(view, profile, units, congestions),
+        events=find_events(view, profile),
         links=build_links(view, profile, quantiles),
         paths=build_paths(view, profile, units),
         queues=_queues(view, profile, quantiles),

@@ -119,6 +119,22 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Event:
+    """Something that happened on the way and is no congestion: a change of path, a loop, a node that adds no telemetry."""
+
+    kind: str  # path-change | spraying | loop | unseen-node
+    node: str | None
+    port: str | None
+    node_id: int | None
+    port_id: int | None
+    start_ns: int
+    end_ns: int
+    flows: int | None
+    packets: int | None
+    evidence: list[str]
+
+
+@dataclass(frozen=True)
 class Quality:
     """What was read and how well, and whether the findings can be trusted."""
 
@@ -169,6 +185,7 @@ class Summary:
     capture: Capture | None = None
     quality: Quality | None = None
     findings: list[Finding] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     paths: list[PathSummary] = field(default_factory=list)
     queues: list[QueueSummary] = field(default_factory=list)

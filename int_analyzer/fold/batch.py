@@ -145,7 +145,8 @@ def fold_packets(
             count_in_path(path_rows, path, time, crossed, hole)
             if flow >= 0:
                 # A stack of one hop that is the reporting node's own is a postcard: another node's tells of no change.
-                follow(flow_rows, flow, path, time, hole == 0 and not (count == 1 and flags & HOP_FROM_REPORT != 0))
+                whole = hole == 0 and not (count == 1 and flags & HOP_FROM_REPORT != 0)
+                follow(flow_rows, flow, path, time, whole, path_rows, path_hops)
         row += 1
     return row
 

@@ -12,18 +12,20 @@ from int_analyzer._jit import inlined
 from int_analyzer.columns import get
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, FACTOR_5, mixed, product
+from int_analyzer.fold.paths import Paths, longer_of
 from int_analyzer.fold.table import FLOWS, KEY, Table, find
 from int_analyzer.fold.view import FlowView
 
 # Words of a row, three cache lines.
 SRC_HI, SRC_LO, DST_HI, DST_LO, PORTS, DEST_QP, PACKETS, BYTES = 0, 1, 2, 3, 4, 5, 6, 7
 FIRST_NS, LAST_NS, TELEMETRY, GUESS, PATH, PATH_NS, CE, CNP = 8, 9, 10, 11, 12, 13, 14, 15
-PATH_CHANGES, PATH_CHANGE_NS, FIRST_PATH, FIRST_PATH_NS = 16, 17, 18, 19
+PATH_CHANGES, PATH_CHANGE_NS, FIRST_PATH, FIRST_PATH_NS, PATH_BEFORE = 16, 17, 18, 19, 20
 HASH = 23
 WIDTH, KEY_WORDS = 24, 6
-_PATH_WORDS = [PATH, PATH_NS, PATH_CHANGES, PATH_CHANGE_NS, FIRST_PATH, FIRST_PATH_NS]
+_PATH_WORDS = [PATH, PATH_NS, PATH_CHANGES, PATH_CHANGE_NS, FIRST_PATH, FIRST_PATH_NS, PATH_BEFORE]
 """PORTS is IP version · 2^48 + protocol · 2^40 + (source port + 1) · 2^20 + destination port + 1, absent ports being −1. GUESS is
-the path of the last packet, PATH that of the last packet with a whole stack; a path is kept as its row + 1, 0 if there is none."""
+the path of the last packet, PATH that of the last packet with a whole stack, PATH_BEFORE that before the last change; a path is kept
+as its row + 1, 0 if there is none."""
 
 TCP, UDP = 6, 17
 
@@ -74,19 +76,30 @@ def count_packet(rows: Any, flow: int, time: int, size: int, telemetry: int, mar
 
 
 @inlined
-def follow(rows: Any, flow: int, path: int, time: int, whole: bool) -> None:
-    """Note the path of a packet. Only a whole stack can tell that a flow has moved: a hole or a single node's report cannot."""
+def follow(rows: Any, flow: int, path: int, time: int, whole: bool, path_rows: Any, path_hops: Any) -> None:
+    """Note the path of a packet. Only a whole stack can tell that a flow has moved: a hole or a single node's report cannot.
+
+    Nor can a packet seen at another mirror point, halfway: then one path begins as the other does, and the longer is kept.
+    """
     rows[flow, GUESS] = path + 1
     if not whole:
         return
-    if rows[flow, PATH] != path + 1:
-        if rows[flow, PATH] == 0:
-            rows[flow, FIRST_PATH] = path + 1
-            rows[flow, FIRST_PATH_NS] = time
-        else:
+    known = rows[flow, PATH]
+    if known == 0:
+        rows[flow, FIRST_PATH] = path + 1
+        rows[flow, FIRST_PATH_NS] = time
+        rows[flow, PATH] = path + 1
+    elif known != path + 1:
+        longer = longer_of(path_rows, path_hops, known - 1, path) + 1
+        if longer == 0:
             rows[flow, PATH_CHANGES] += 1
             rows[flow, PATH_CHANGE_NS] = time
-        rows[flow, PATH] = path + 1
+            rows[flow, PATH_BEFORE] = known
+            rows[flow, PATH] = path + 1
+        elif longer != known:
+            if rows[flow, PATH_CHANGES] == 0:
+                rows[flow, FIRST_PATH] = longer
+            rows[flow, PATH] = longer
     rows[flow, PATH_NS] = time
 
 
@@ -97,16 +110,27 @@ def address(version: int, high: int, low: int) -> str:
     return str(ipaddress.IPv4Address(low & 0xFFFFFFFF) if version == 4 else ipaddress.IPv6Address(high << 64 | low))
 
 
-def _join_paths(mine: Any, theirs: Any) -> None:
+def _join_paths(mine: Any, theirs: Any, paths: Paths) -> None:
     """Put into `mine` what two halves of each flow tell of its path; both are int64[n, width], and `theirs` is used up."""
     both = (mine[:, PATH] > 0) & (theirs[:, PATH] > 0)
     swapped = np.ix_(both & (theirs[:, FIRST_PATH_NS] < mine[:, FIRST_PATH_NS]), _PATH_WORDS)
     mine[swapped], theirs[swapped] = theirs[swapped], mine[swapped]
-    moved = both & (mine[:, PATH] != theirs[:, FIRST_PATH])
+    # The first path of the later half: the same, the same seen halfway, or another.
+    longer = mine[:, PATH].copy()
+    differs = np.flatnonzero(both & (mine[:, PATH] != theirs[:, FIRST_PATH]))
+    longer[differs] = paths.longer(mine[differs, PATH] - 1, theirs[differs, FIRST_PATH] - 1) + 1
+    stayed, moved = both & (longer > 0), both & (longer == 0)
+    once = stayed & (theirs[:, PATH_CHANGES] == 1)
+    theirs[once, PATH_BEFORE] = longer[once]
+    still = stayed & (theirs[:, PATH_CHANGES] == 0)
+    theirs[still, PATH] = longer[still]
+    extended = stayed & (mine[:, PATH_CHANGES] == 0)
+    mine[extended, FIRST_PATH] = longer[extended]
     mine[:, PATH_CHANGES] += theirs[:, PATH_CHANGES] + moved
     mine[moved, PATH_CHANGE_NS] = theirs[moved, FIRST_PATH_NS]
-    again = theirs[:, PATH_CHANGES] > 0
-    mine[again, PATH_CHANGE_NS] = theirs[again, PATH_CHANGE_NS]
+    mine[moved, PATH_BEFORE] = mine[moved, PATH]
+    again = np.ix_(theirs[:, PATH_CHANGES] > 0, [PATH_CHANGE_NS, PATH_BEFORE])
+    mine[again] = theirs[again]
     first = np.ix_(mine[:, PATH] == 0, [FIRST_PATH, FIRST_PATH_NS])
     mine[first] = theirs[first]
     last = np.ix_((theirs[:, PATH] > 0) & (theirs[:, PATH_NS] >= mine[:, PATH_NS]), [PATH, PATH_NS])
@@ -134,14 +158,14 @@ class Flows:
         self.table.replace(rows[kept])
         return moved
 
-    def merge(self, other: Flows, paths: Any) -> Any:
-        """Absorb other flows, seen later than these, whose path rows are `paths` here: the row that each has here (int64[n]).
+    def merge(self, other: Flows, rows_of_paths: Any, paths: Paths) -> Any:
+        """Absorb other flows, seen later than these, whose path rows are `rows_of_paths` in `paths`: the row that each has here (int64[n]).
 
         The table may then hold more than its maximum: the caller evicts.
         """
         theirs = other.table.data.copy()
-        moved = np.concatenate([[0], paths + 1])
-        for word in (GUESS, PATH, FIRST_PATH):
+        moved = np.concatenate([[0], rows_of_paths + 1])
+        for word in (GUESS, PATH, FIRST_PATH, PATH_BEFORE):
             theirs[:, word] = moved[theirs[:, word]]
         maximum, self.table.maximum = self.table.maximum, len(self.table) + len(theirs)
         rows, new = self.table.match(theirs)
@@ -150,7 +174,7 @@ class Flows:
         theirs, target = theirs[~new], rows[~new]
         mine = self.table.data[target]
         mine[:, [PACKETS, BYTES, TELEMETRY, CE, CNP]] += theirs[:, [PACKETS, BYTES, TELEMETRY, CE, CNP]]
-        _join_paths(mine, theirs)
+        _join_paths(mine, theirs, paths)
         mine[:, GUESS] = np.where(theirs[:, GUESS] > 0, theirs[:, GUESS], mine[:, GUESS])
         mine[:, FIRST_NS] = np.minimum(mine[:, FIRST_NS], theirs[:, FIRST_NS])
         mine[:, LAST_NS] = np.maximum(mine[:, LAST_NS], theirs[:, LAST_NS])
@@ -184,6 +208,7 @@ class Flows:
             path=path,
             path_changes=rows[:, PATH_CHANGES].copy(),
             path_change_ns=rows[:, PATH_CHANGE_NS].copy(),
+            path_before=rows[:, PATH_BEFORE] - 1,
             first_ns=np.where(rows[:, FIRST_NS] == NEVER, 0, rows[:, FIRST_NS]),
             last_ns=rows[:, LAST_NS].copy(),
             evicted=self.evicted,

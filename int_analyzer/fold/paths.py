@@ -99,6 +99,17 @@ def find_path(
 
 
 @inlined
+def longer_of(rows: Any, path_hops: Any, one: int, other: int) -> int:
+    """The longer of two paths if it begins as the other does, else −1: a packet seen halfway has the first hops of its path only."""
+    common = min(rows[one, LENGTH], rows[other, LENGTH])
+    first, second = rows[one, OFFSET], rows[other, OFFSET]
+    for i in range(common):
+        if path_hops[first + i] != path_hops[second + i]:
+            return -1
+    return one if rows[one, LENGTH] > common else other
+
+
+@inlined
 def count_packet(rows: Any, path: int, time: int, size: int, hole: int) -> None:
     """Add a packet to its path; `hole` is 1 if a node on it left no hop."""
     rows[path, PACKETS] += 1
@@ -160,6 +171,11 @@ class Paths:
         mine[:, LAST_NS] = np.maximum(mine[:, LAST_NS], theirs[:, LAST_NS])
         self.table.data[target] = mine
         return rows
+
+    def longer(self, one: Any, other: Any) -> Any:
+        """`longer_of` for arrays of paths: int64[n]."""
+        pairs = zip(one.tolist(), other.tolist(), strict=True)
+        return np.array([longer_of(self.table.data, self.hops, *pair) for pair in pairs], dtype=np.int64)
 
     def copy(self) -> Paths:
         """An independent copy."""

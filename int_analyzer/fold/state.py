@@ -170,7 +170,8 @@ class State:
         """Absorb another state: of packets later than these, or seen elsewhere; `other` stays what it is.
 
         The result is the state of the whole: exactly for everything but pairs (which hops are elevated depends on what a queue had
-        seen before), path changes and duplicate sequence numbers between pieces of one time, and what was forgotten for lack of room.
+        seen before), the time of a path change between pieces if packets were seen halfway, path changes and duplicate sequence numbers
+        between pieces of one time, and what was forgotten for lack of room.
         """
         if other.capacity.bucket_ns != self.capacity.bucket_ns:
             raise ValueError(f"states of different bucket widths: {self.capacity.bucket_ns} and {other.capacity.bucket_ns} ns")
@@ -178,7 +179,7 @@ class State:
         paths = self.paths.merge(other.paths, queues)
         self.quality.counters[HOPS_IGNORED] += other.queues.packets()[queues < 0].sum()
         self.quality.counters[PATHS_IGNORED] += other.paths.table.data[paths < 0, PATH_PACKETS].sum()
-        flows = self.flows.merge(other.flows, paths)
+        flows = self.flows.merge(other.flows, paths, self.paths)
         self.pairs.merge(other.pairs, queues, flows)
         if len(self.flows.table) > self.flows.table.maximum:
             self._evict_flows(self.flows.table.maximum // 2)

@@ -84,6 +84,7 @@ class FlowView:
     path: Array  # int64: row in PathView of the last path, −1 if never seen with telemetry
     path_changes: Array
     path_change_ns: Array  # capture time of the last change, 0 if none
+    path_before: Array  # int64: row in PathView of the path before the last change, −1 if none
     first_ns: Array
     last_ns: Array
     evicted: int  # flows forgotten because there were too many

@@ -24,6 +24,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "capture": "what was analysed",
         "quality": "what was read and how well, and whether the findings can be trusted",
         "findings": "congested ports and what else was found, by impact; empty if nothing was",
+        "events": "what happened on the way besides congestion, by time",
         "links": "edges of the path graph",
         "paths": "distinct paths, by packets",
         "queues": "all queues seen",
@@ -88,6 +89,19 @@ MEANINGS: dict[str, dict[str, str]] = {
         "culprits": "flows that filled the queue, by share",
         "victims": "flows that waited, by share",
         "victim_ports": "ports that this one holds up",
+        "evidence": "what speaks for it, in words",
+    },
+    "Event": {
+        "kind": "path-change: flows moved; spraying: flows are spread over paths; loop: a node passed twice; "
+        "unseen-node: a node without telemetry stands behind this port",
+        "node": "node where it happened, by the profile's name, else its id",
+        "port": "egress port that flows left, or that a loop or an unseen node begins at",
+        "node_id": "node id as on the wire",
+        "port_id": "egress port id as on the wire",
+        "start_ns": f"when it began, {_NS}",
+        "end_ns": "when it ended, or was last seen",
+        "flows": "flows concerned, null if not counted",
+        "packets": "packets concerned, null if not counted",
         "evidence": "what speaks for it, in words",
     },
     "FlowShare": {

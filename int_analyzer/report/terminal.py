@@ -11,7 +11,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from int_analyzer.analysis.summary import Finding, FlowShare, PathSummary, Summary
+from int_analyzer.analysis.summary import Event, Finding, FlowShare, PathSummary, Summary
 from int_analyzer.report import figure
 from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
@@ -37,6 +37,9 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
         for finding in summary.findings[:top]:
             _print_finding(console, finding, summary.findings, top)
         _print_rest(console, len(summary.findings) - top, "finding")
+    if summary.events:
+        _section(console, "Events")
+        _print_events(console, summary.events, top)
     if summary.links:
         _section(console, "Links")
         for line, role in link_lines(summary, console.width, top):
@@ -157,6 +160,19 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
     _print_flows(console, "victims", finding.victims, top)
     if finding.victim_ports:
         _print_labelled(console, 5, "holds up", ", ".join(finding.victim_ports))
+
+
+def _print_events(console: Console, events: list[Event], top: int) -> None:
+    for event in events[:top]:
+        title = Text(f"  {event.kind.replace('-', ' ')}", style="bold")
+        if event.node is not None and event.port is not None:
+            title.append(f"  {figure.place(event.node, event.port, None)}", style="not bold")
+        lasted = f", for {figure.duration(event.end_ns - event.start_ns)}" if event.end_ns > event.start_ns else ""
+        title.append(f"  {figure.date(event.start_ns)} UTC{lasted}" if event.start_ns else "", style="not bold")
+        _print_wrapped(console, title)
+        for evidence in event.evidence:
+            _print_labelled(console, 5, "", f"· {evidence}", hang=2)
+    _print_rest(console, len(events) - top, "event")
 
 
 def _print_flows(console: Console, label: str, flows: list[FlowShare], top: int) -> None:
