@@ -6,7 +6,6 @@ them, and `known` brings a view into the same form: dictionaries by name, so tha
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from int_analyzer.analysis.summarise import summarise
-from int_analyzer.analysis.event import SPRAYED_CHANGES
-from int_analyzer.analysis.summary import Event
 from view_factory import MS, START, Hop, Traffic
+
+from int_analyzer.analysis.event import SPRAYED_CHANGES
+from int_analyzer.analysis.summarise import summarise
+from int_analyzer.analysis.summary import Event
 
 FLOWS = [("10.0.0.1", "10.0.0.9", 49152 + number) for number in range(4)]
 

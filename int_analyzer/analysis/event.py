@@ -89,11 +89,11 @@ def _loops(view: View, profile: Profile) -> list[Event]:
     circles: dict[frozenset[int], list[int]] = defaultdict(list)
     begins: dict[frozenset[int], int] = {}
     for path, queues in enumerate(view.paths.queues):
-        nodes = [node_ids[queue] for queue in queues]
+        passed = [node_ids[queue] for queue in queues]
         seen: dict[int, int] = {}
-        for position, node in enumerate(nodes):
+        for position, node in enumerate(passed):
             if node != ABSENT and node in seen:
-                circle = frozenset(nodes[seen[node] : position])
+                circle = frozenset(passed[seen[node] : position])
                 circles[circle].append(path)
                 begins.setdefault(circle, queues[seen[node]])
                 break

@@ -6,8 +6,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from int_analyzer.analysis.congestion import contradicted
 from int_analyzer.analysis.latency import QueueQuantiles
 from int_analyzer.analysis.summary import Link, PathSummary, Port, Quantiles, Summary
