@@ -167,7 +167,7 @@ def test_episodes_are_summed_up_and_compared_with_the_time_between_them() -> Non
         traffic.stream(begin, begin + 2, 20, lambda _: three(60, 5000), flow=("a", "b", 7))
     summary = summarise(traffic.view())
     assert only(summary).episodes == 20
-    assert "in 20 episodes, 40 ms in all, within 192 ms from +0.002000 s" in said(summary)
+    assert "in 20 episodes, 40 ms in all, within 191.95 ms from +0.002000 s" in said(summary)
     assert "(× 21)" in said(summary) and "no calm time" not in said(summary)
 
 

@@ -11,6 +11,7 @@ from int_analyzer.analysis.paths import port_label, port_of
 from int_analyzer.analysis.root import ROOT, VICTIM, Place
 from int_analyzer.analysis.summary import Finding, FlowShare
 from int_analyzer.analysis.units import RAW, QueueUnits
+from int_analyzer.analysis.waiting import elevated_span
 from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
@@ -67,6 +68,7 @@ def _finding(view: View, profile: Profile, units: QueueUnits, candidate: Candida
     at = port_of(view, profile, queue)
     by_depth = congestion.measure == DEPTH
     peak = congestion.peak
+    start_ns, end_ns = elevated_span(view, congestion)
     peak_latency = float(view.buckets.latency_max[congestion.rows].max()) if candidate.latency_usable else None
     return Finding(
         id="",
@@ -77,8 +79,8 @@ def _finding(view: View, profile: Profile, units: QueueUnits, candidate: Candida
         queue=at.queue,
         node_id=at.node_id,
         port_id=at.port_id,
-        start_ns=congestion.start_ns,
-        end_ns=congestion.end_ns,
+        start_ns=start_ns,
+        end_ns=end_ns,
         confidence=candidate.confidence.value,
         impact=impact,
         impact_unit=impact_unit,
@@ -142,8 +144,9 @@ def _measured(view: View, units: QueueUnits, congestion: Congestion) -> list[str
     factor = float(units.depth_factor[queue] if by_depth else units.latency_factor[queue])
     shown = " (unit unknown)" if unit == RAW else f" {unit}"
     origin = capture_start(view.buckets)
-    span = _milliseconds(congestion.end_ns - congestion.start_ns)
-    start = f"+{(congestion.start_ns - origin) / 1e9:.6f} s"
+    start_ns, end_ns = elevated_span(view, congestion)
+    span = _milliseconds(end_ns - start_ns)
+    start = f"+{(start_ns - origin) / 1e9:.6f} s"
     if len(congestion.episodes) == 1:
         episodes = f"in one episode from {start} over {span}"
     else:
@@ -160,7 +163,8 @@ def _measured(view: View, units: QueueUnits, congestion: Congestion) -> list[str
         f"{'queue depth' if by_depth else 'hop latency'} up to {plain(peak.peak * factor, 6)}{shown} "
         f"at +{(peak.peak_ns - origin) / 1e9:.6f} s; "
         f"threshold {plain(congestion.threshold * factor)}, {baseline}",
-        f"at least {plain(congestion.above, 12)} of {plain(int(view.queues.packets[queue]), 12)} packets above the threshold, {episodes}",
+        f"at least {plain(congestion.above, 12)} of {plain(int(view.queues.packets[queue]), 12)} packets above the threshold, {episodes}; "
+        f"judged in steps of {_milliseconds(view.buckets.width_ns)}",
     ]
 
 

@@ -27,6 +27,17 @@ def pairs_within(view: View, congestion: Congestion) -> tuple[Any, Any]:
     return rows[parts > 0], parts[parts > 0]
 
 
+def elevated_span(view: View, congestion: Congestion) -> tuple[int, int]:
+    """When the queue was first and last seen filled within its first and last episode: finer than time buckets. Capture times in ns."""
+    rows, _ = pairs_within(view, congestion)
+    first, last = congestion.episodes[0], congestion.episodes[-1]
+    begun = view.pairs.first_ns[rows][view.pairs.first_ns[rows] >= first.start_ns]
+    ended = view.pairs.last_ns[rows][view.pairs.last_ns[rows] < last.end_ns]
+    start = min(int(begun.min()), first.end_ns) if len(begun) else first.start_ns
+    end = max(int(ended.max()), last.start_ns) if len(ended) else last.end_ns
+    return (start, end) if start < end else (first.start_ns, last.end_ns)
+
+
 def waiting_of_pairs(view: View, rows: Any) -> Any:
     """Waiting of these rows of the pairs, all of one queue: latency above its lowest, or where none is reported the depth met."""
     excess = view.pairs.latency_excess_sum[rows]

@@ -1,0 +1,101 @@
+"""One capture's findings against its truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from int_analyzer.analysis.summary import Finding, Summary
+from int_analyzer.scoring.truth import FlowKey, Happening, Root, Truth
+
+ROOT, HOST = "root", "host"
+
+
+@dataclass(frozen=True)
+class Score:
+    """How right a summary is. None where the truth has nothing to compare with.
+
+    top1: the first answer is right (with nothing to find: no port is blamed); recall: share of the roots that are named as roots; false_findings: ports
+    named as roots, or hosts blamed, that are neither; confused: of these, victims of a true root; start_error_ns: of the first right root;
+    cause: the first right root has the right cause; judged: (confidence, right) of every finding that is a root.
+    """
+
+    top1: bool
+    recall: float | None
+    false_findings: int
+    confused: int
+    start_error_ns: int | None
+    cause: bool | None
+    culprit_precision: float | None
+    culprit_recall: float | None
+    events_found: float | None
+    judged: tuple[tuple[float, bool], ...]
+    seconds: float
+
+
+def score(summary: Summary, truth: Truth) -> Score:
+    """Compare a summary with the truth."""
+    answers = [finding for finding in summary.findings if finding.role in (ROOT, HOST)]
+    right = [_is_right(finding, truth) for finding in answers]
+    wrong = [finding for finding, ok in zip(answers, right, strict=True) if not ok]
+    found = {_matching(finding, truth.roots) for finding in answers if finding.role == ROOT} - {None}
+    victims = {port for root in truth.roots for port in root.victim_ports}
+    events = [_happened(happening, summary) for happening in truth.events]
+    first = next(((finding, _matching(finding, truth.roots)) for finding in answers if _matching(finding, truth.roots) is not None), None)
+    precision = recall = start_error = cause = None
+    if first is not None:
+        finding, root = first
+        assert root is not None
+        precision, recall = _culprits(finding, root)
+        start_error = abs(finding.start_ns - root.start_ns) if root.start_ns is not None and finding.start_ns else None
+        cause = finding.cause == root.cause if root.cause is not None else None
+    if truth.roots or truth.hosts:
+        top1 = bool(answers) and right[0]
+    else:
+        top1 = not answers and all(events)
+    return Score(
+        top1=top1,
+        recall=len(found) / len(truth.roots) if truth.roots else None,
+        false_findings=len(wrong),
+        confused=sum((finding.node_id, finding.port_id) in victims for finding in wrong),
+        start_error_ns=start_error,
+        cause=cause,
+        culprit_precision=precision,
+        culprit_recall=recall,
+        events_found=sum(events) / len(events) if events else None,
+        judged=tuple((finding.confidence, ok) for finding, ok in zip(answers, right, strict=True)),
+        seconds=(summary.capture.seconds or 0.0) if summary.capture is not None else 0.0,
+    )
+
+
+def _is_right(finding: Finding, truth: Truth) -> bool:
+    if finding.role == HOST:
+        return any(trouble.host in (finding.node, finding.port) for trouble in truth.hosts)
+    return _matching(finding, truth.roots) is not None
+
+
+def _matching(finding: Finding, roots: tuple[Root, ...]) -> Root | None:
+    """The root that a finding names: node and port, or the node alone where the telemetry tells no port."""
+    for root in roots:
+        if finding.node_id == root.node_id and finding.port_id in (root.port_id, None):
+            return root
+    return None
+
+
+def _culprits(finding: Finding, root: Root) -> tuple[float | None, float | None]:
+    """Precision and recall of the culprits. A culprit of the truth without a port stands for all flows between its two hosts."""
+    if not root.culprits:
+        return None, None
+    named: set[FlowKey] = {(flow.src, flow.dst, flow.src_port) for flow in finding.culprits}
+    right = {flow for flow in named if flow in root.culprits or (*flow[:2], None) in root.culprits}
+    reached = {culprit for culprit in root.culprits if culprit in named or (culprit[2] is None and any(culprit[:2] == flow[:2] for flow in named))}
+    return (len(right) / len(named) if named else None), len(reached) / len(root.culprits)
+
+
+def _happened(happening: Happening, summary: Summary) -> bool:
+    """An event of the kind, at the port if the truth names one."""
+    return any(
+        event.kind == happening.kind
+        and (happening.node_id is None or event.node_id == happening.node_id)
+        and (happening.port_id is None or event.port_id == happening.port_id)
+        for event in summary.events
+    )

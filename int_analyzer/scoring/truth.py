@@ -1,0 +1,102 @@
+"""What really happened: the truth file beside a capture, simulated or of a real data plane.
+
+`congested` lists the roots. A root is a queue that is congested of itself, or a link that loses packets; what only waits for it is in its
+`victim_ports`. `events` lists what happened besides, `hosts` what a host did.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from int_analyzer.errors import TruthError
+
+TRUTH_FILE = "truth.json"
+
+FlowKey = tuple[str, str, int | None]
+"""(source address, destination address, UDP source port or None where all of them are meant)."""
+
+
+@dataclass(frozen=True)
+class Root:
+    """A port that is the cause: ids as on the wire (None where telemetry cannot tell), times in ns, and the flows that filled it."""
+
+    node_id: int
+    port_id: int | None
+    start_ns: int | None
+    end_ns: int | None
+    cause: str | None = None
+    culprits: frozenset[FlowKey] = frozenset()
+    victim_ports: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Happening:
+    """An event of the network: its kind, the port concerned if one is, when."""
+
+    kind: str
+    node_id: int | None
+    port_id: int | None
+    start_ns: int | None
+
+
+@dataclass(frozen=True)
+class HostTrouble:
+    """A host that is the cause, and what is wrong with it."""
+
+    host: str
+    cause: str
+
+
+@dataclass(frozen=True)
+class Truth:
+    """All that really happened in a capture."""
+
+    scenario: str
+    seed: int | None = None
+    roots: tuple[Root, ...] = ()
+    events: tuple[Happening, ...] = ()
+    hosts: tuple[HostTrouble, ...] = ()
+    document: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def healthy(self) -> bool:
+        """Nothing at all is wrong."""
+        return not self.roots and not self.events and not self.hosts
+
+
+def read_truth(path: Path) -> Truth:
+    """The truth of a file. Raises TruthError if it is none."""
+    try:
+        return truth_of(json.loads(path.read_text()), path.parent.name)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TruthError(path, f"{type(error).__name__}: {error}") from error
+
+
+def truth_of(document: dict[str, Any], scenario: str = "") -> Truth:
+    """The truth that a document tells. Raises KeyError or TypeError where something is missing."""
+    return Truth(
+        scenario=document.get("scenario", scenario),
+        seed=document.get("seed"),
+        roots=tuple(_root(entry) for entry in document["congested"]),
+        events=tuple(
+            Happening(entry["kind"], entry.get("node_id"), entry.get("port_id"), entry.get("start_ns")) for entry in document.get("events", ())
+        ),
+        hosts=tuple(HostTrouble(entry["host"], entry["cause"]) for entry in document.get("hosts", ())),
+        document=document,
+    )
+
+
+def _root(entry: dict[str, Any]) -> Root:
+    port = entry.get("port_id", entry["port"])
+    return Root(
+        node_id=entry["node_id"],
+        port_id=port if isinstance(port, int) else None,
+        start_ns=entry.get("from_ns"),
+        end_ns=entry.get("to_ns"),
+        cause=entry.get("cause"),
+        culprits=frozenset((flow["src_ip"], flow["dst_ip"], flow.get("udp_sport")) for flow in entry.get("culprits", ())),
+        victim_ports=frozenset((victim["node_id"], victim["port_id"]) for victim in entry.get("victim_ports", ())),
+    )
