@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.congestion import Congestion, active_times, bucket_range, within
+from int_analyzer.analysis.drain import FULL, SLOW
 from int_analyzer.analysis.paths import Reach
 from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
@@ -62,10 +63,12 @@ def find_cause(
     reach: dict[tuple[int, int], Reach],
     busy: frozenset[tuple[int, int]],
     share_seen: float | None,
+    drain: float | None,
 ) -> Cause:
     """The cause of a root's congestion.
 
-    `busy` are all congested (node, port)s; `share_seen` is the share of the port's traffic that is in the flows seen, None if unknown.
+    `busy` are all congested (node, port)s; `share_seen` is the share of the port's traffic that is in the flows seen, `drain` the rate
+    at which the queue empties ÷ the speed of its link; None if unknown.
     """
     port = _port(view, congestion.queue)
     hot = _intervals(congestion)
@@ -75,7 +78,12 @@ def find_cause(
     calm_siblings = [other for other in siblings if other not in busy]
     sibling_load = [port_rates(view, other, hot).bytes for other in calm_siblings]
     last_hop = port in reach and reach[port].last_hop
+    slow = PAUSED if last_hop else DEGRADED
 
+    if drain is not None:
+        evidence.append(f"it empties at {drain:.0%} of its link speed (depth ÷ wait)")
+        if drain < SLOW:
+            return Cause(slow, evidence)
     if siblings and len(calm_siblings) == len(siblings):
         mean = (load.bytes + sum(sibling_load)) / (1 + len(siblings))
         evidence.append(
@@ -84,6 +92,8 @@ def find_cause(
         )
         if mean and load.bytes > IMBALANCE * mean:
             return Cause(IMBALANCED, evidence)
+    if drain is not None and drain >= FULL:
+        return Cause(OVERLOAD, evidence)
     speed = profile.port_speed_bps(*port)
     if speed and 8 * load.bytes >= LINE_RATE * speed:
         evidence.append(f"at {8 * load.bytes / speed:.0%} of its link speed")
@@ -91,7 +101,6 @@ def find_cause(
     ratio = _ratio(load, before)
     if ratio is not None and ratio >= ROSE:
         return Cause(OVERLOAD, evidence)
-    slow = PAUSED if last_hop else DEGRADED
     alike = sibling_load + [port_rates(view, other, hot).bytes for other in _parallel(port, reach) if other not in busy]
     if alike and load.bytes < SLOWER * float(np.mean(alike)):
         more = f"{plain(float(np.mean(alike)) / load.bytes, 2)} × as much" if load.bytes else "traffic"

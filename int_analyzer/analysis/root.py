@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from int_analyzer.analysis.cause import held_up
 from int_analyzer.analysis.congestion import Congestion
+from int_analyzer.analysis.drain import FULL, SLOW
 from int_analyzer.analysis.paths import ONWARD_SHARE
 from int_analyzer.analysis.waiting import waiting_by_path
 from int_analyzer.fold.view import View
@@ -48,8 +49,13 @@ class Place:
         return sum(self.waits_for.values())
 
 
-def place_all(view: View, congestions: list[Congestion], crossed: dict[int, list[tuple[int, int]]]) -> dict[int, Place]:
-    """The place of every congested queue, by queue."""
+def place_all(
+    view: View, congestions: list[Congestion], crossed: dict[int, list[tuple[int, int]]], drains: dict[int, float | None]
+) -> dict[int, Place]:
+    """The place of every congested queue, by queue. `drains`: drain rate ÷ link speed of each, None if unknown.
+
+    A queue that empties at the speed of its link is held up by nobody, wherever its packets go on to.
+    """
     by_queue = {congestion.queue: congestion for congestion in congestions}
     waits: dict[int, dict[int, float]] = {}
     last_seen: dict[int, float] = {}
@@ -58,17 +64,28 @@ def place_all(view: View, congestions: list[Congestion], crossed: dict[int, list
         queue = congestion.queue
         waits[queue], last_seen[queue] = _waits_for(view, congestion, by_queue, crossed)
         share = sum(waits[queue].values())
-        held[queue] = held_up(view, congestion) if HELD_SHARE <= share < VICTIM_SHARE else None
+        held[queue] = _held(view, congestion, drains[queue]) if HELD_SHARE <= share < VICTIM_SHARE else None
     following = {
         queue: max(waits_for.items(), key=lambda item: item[1])[0]
         for queue, waits_for in waits.items()
-        if sum(waits_for.values()) >= VICTIM_SHARE or held[queue] is not None
+        if (sum(waits_for.values()) >= VICTIM_SHARE and not _at_full_speed(drains[queue])) or held[queue] is not None
     }
     places = {}
     for queue, waits_for in waits.items():
         root, circle = _walk(queue, following, by_queue)
         places[queue] = Place(ROOT if root == queue else VICTIM, root, waits_for, last_seen[queue], held[queue], circle)
     return places
+
+
+def _held(view: View, congestion: Congestion, drain: float | None) -> float | None:
+    """What passed ÷ what passes at other times (or what the link could carry), if less passed than could; None if not, or unknown."""
+    if drain is not None:
+        return drain if drain < SLOW else None
+    return held_up(view, congestion)
+
+
+def _at_full_speed(drain: float | None) -> bool:
+    return drain is not None and drain >= FULL
 
 
 def _waits_for(

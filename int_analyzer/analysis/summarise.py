@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from int_analyzer.analysis.cause import UNSEEN, find_cause
 from int_analyzer.analysis.confidence import weigh
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
+from int_analyzer.analysis.drain import drain_share
 from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, make_findings
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
@@ -44,7 +45,8 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
     if not congestions:
         return []
     crossed = crossings(view)
-    places = place_all(view, congestions, crossed)
+    drains = {congestion.queue: drain_share(view, profile, units, congestion) for congestion in congestions}
+    places = place_all(view, congestions, crossed, drains)
     reach = reach_of_ports(view)
     busy = frozenset((int(view.queues.node_id[entry.queue]), int(view.queues.port[entry.queue])) for entry in congestions)
     usable = ~contradicted(view) & (view.queues.latency_count > 0)
@@ -58,7 +60,8 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
         unseen = seen is not None and seen[0] < UNSEEN
         # Flows that pass a victim do not fill it, and what is seen of a queue filled by others only waits.
         filled_by = culprits(view, congestion) if is_root and not unseen else []
-        cause = find_cause(view, profile, congestion, reach, busy, seen[0] if seen is not None else None) if is_root else None
+        share = seen[0] if seen is not None else None
+        cause = find_cause(view, profile, congestion, reach, busy, share, drains[queue]) if is_root else None
         candidates.append(
             Candidate(
                 congestion=congestion,
