@@ -3,7 +3,8 @@
 IntAnalyzerError
 ├── CaptureError    the bytes are not a capture, or stop being one
 ├── SourceError     the capture cannot be reached: missing, empty folder, no permission
-└── ProfileError    the profile says something that cannot be
+├── ProfileError    the profile says something that cannot be
+└── TruthError      a truth file cannot be understood
 """
 
 from __future__ import annotations
@@ -39,4 +40,13 @@ class ProfileError(IntAnalyzerError):
         super().__init__(f"{path}: {key}: {reason}" if key else f"{path}: {reason}")
         self.path = str(path)
         self.key = key
+        self.reason = reason
+
+
+class TruthError(IntAnalyzerError):
+    """A file is not what a truth file has to be: path and reason."""
+
+    def __init__(self, path: object, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = str(path)
         self.reason = reason

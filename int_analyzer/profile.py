@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from int_analyzer.errors import ProfileError
+from int_analyzer.host import Hosts, read_hosts
 from int_analyzer.toml_table import ID_LIMIT, Table
 
 if TYPE_CHECKING:
@@ -78,10 +79,11 @@ class PortProfile:
 
 @dataclass(frozen=True)
 class Node:
-    """A node: name, role (free text: leaf, spine, …), its units, its ports by id."""
+    """A node: name, role (free text: leaf, spine, …), the domain that its clock is kept in step with, its units, its ports by id."""
 
     name: str | None = None
     role: str | None = None
+    clock_domain: str | None = None
     units: Units | None = None
     ports: dict[int, PortProfile] = field(default_factory=dict)
 
@@ -105,6 +107,7 @@ class Profile:
     domains: tuple[Domain, ...] = ()
     units: Units = field(default_factory=Units)
     nodes: dict[int, Node] = field(default_factory=dict)
+    hosts: Hosts = field(default_factory=Hosts)
     thresholds: Thresholds = field(default_factory=Thresholds)
     path: str = ""
 
@@ -124,6 +127,15 @@ class Profile:
         """The node's role as the profile calls it."""
         node = self._node(node_id)
         return node.role if node is not None else None
+
+    def clock_domain(self, node_id: int) -> str | None:
+        """The domain that the node's clock is kept in step with (by PTP, say); None if the profile does not say."""
+        node = self._node(node_id)
+        return node.clock_domain if node is not None else None
+
+    def host_name(self, address: str) -> str:
+        """The host's name, else its address."""
+        return self.hosts.name_of(address) or address
 
     def port_name(self, node_id: int, port: int | None) -> str:
         """The port's name, else its id; "?" if the telemetry names no port."""
@@ -179,8 +191,8 @@ class Profile:
         ports = sum(len(node.ports) for node in self.nodes.values())
         units = self.units
         return (
-            f"{len(self.nodes)} nodes, {ports} ports, {len(self.domains)} INT domains; dialect {self.detect.int_dialect}; "
-            f"units: queue depth {units.queue_depth}, hop latency {units.hop_latency}, time {units.time}"
+            f"{len(self.nodes)} nodes, {ports} ports, {len(self.hosts.names)} hosts, {len(self.domains)} INT domains; "
+            f"dialect {self.detect.int_dialect}; units: queue depth {units.queue_depth}, hop latency {units.hop_latency}, time {units.time}"
         )
 
     def _node(self, node_id: int) -> Node | None:
@@ -209,7 +221,7 @@ def load_profile(path: str | Path) -> Profile:
 
 def parse_profile(document: dict[str, Any], path: str = "") -> Profile:
     """A profile from a parsed TOML document. Raises ProfileError."""
-    table = Table(path or "profile", "", document, ("detect", "domain", "units", "node", "thresholds"))
+    table = Table(path or "profile", "", document, ("detect", "domain", "units", "node", "host", "group", "thresholds"))
     units = _units(table.table("units", _names(Units)), Units())
     domains = [_domain(table.entry("domain", index, entry, _names(Domain))) for index, entry in enumerate(table.tables("domain"))]
     nodes = table.table("node", None)
@@ -218,6 +230,7 @@ def parse_profile(document: dict[str, Any], path: str = "") -> Profile:
         domains=tuple(domains),
         units=units,
         nodes={number: _node(nodes.table(key, _names(Node)), units) for number, key in nodes.ids().items()},
+        hosts=read_hosts(table.table("host", None), table.table("group", None)),
         thresholds=_thresholds(table.table("thresholds", _names(Thresholds))),
         path=path,
     )
@@ -292,6 +305,7 @@ def _node(table: Table, default: Units) -> Node:
     return Node(
         name=table.text("name"),
         role=table.text("role"),
+        clock_domain=table.text("clock_domain"),
         units=_units(table.table("units", _names(Units)), default) if "units" in table.values else None,
         ports={number: _port(ports.table(key, _names(PortProfile))) for number, key in ports.ids().items()},
     )

@@ -45,6 +45,13 @@ class Table:
             raise self.error(name, f"must be text, not {_shown(value)}")
         return value
 
+    def texts(self, name: str, what: str) -> tuple[str, ...]:
+        """A list of texts; `what` they are stands in the message if it is none."""
+        value = self.values.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+            raise self.error(name, f"must be a list of {what}, not {_shown(value)}")
+        return tuple(value)
+
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         value = self.values.get(name, default)
         if value not in choices:

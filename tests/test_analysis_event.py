@@ -7,6 +7,8 @@ from view_factory import MS, START, Hop, Traffic
 from int_analyzer.analysis.event import SPRAYED_CHANGES
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Event
+from int_analyzer.host import Hosts
+from int_analyzer.profile import Profile
 
 FLOWS = [("10.0.0.1", "10.0.0.9", 49152 + number) for number in range(4)]
 
@@ -84,3 +86,11 @@ def test_a_stray_packet_makes_no_unseen_node() -> None:
     traffic.stream(0, 100, 5, lambda at: (Hop(1, 15, ingress=1), Hop(2, 1, ingress=9)))
     traffic.stream(100, 102, 5, lambda at: (Hop(1, 15, ingress=1), Hop(3, 1, ingress=9)), flow=FLOWS[1])
     assert events(traffic) == []
+
+
+def test_flows_are_called_by_the_names_of_their_hosts() -> None:
+    traffic = Traffic()
+    traffic.stream(0, 50, 2, lambda at: up(5 if at < 20 else 6))
+    named = Profile(hosts=Hosts({"10.0.0.1": "gpu-1"}))
+    (event,) = summarise(traffic.view(), named).events
+    assert "gpu-1:49152 > 10.0.0.9:4791" in event.evidence[0]

@@ -12,6 +12,7 @@ from int_analyzer.analysis.congestion import DEPTH, Congestion, Episode
 from int_analyzer.analysis.shares import culprits, victims
 from int_analyzer.fold.state import Capacity
 from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile
 
 
 def packet(at: int, flow: int, depth: int, size: int = 1000) -> Packet:
@@ -25,7 +26,7 @@ def congested(view: View, *episodes: tuple[int, int]) -> Congestion:
 
 
 def of(view: View, *episodes: tuple[int, int]) -> list[tuple[str, int, int]]:
-    return [(entry.src, entry.packets, entry.bytes) for entry in culprits(view, congested(view, *episodes))]
+    return [(entry.src, entry.packets, entry.bytes) for entry in culprits(view, Profile(), congested(view, *episodes))]
 
 
 CALM = [packet(at, 1, 0) for at in range(200)]
@@ -37,7 +38,7 @@ AFTER = [packet(6200 + at, 1, 7) for at in range(100)]
 def test_who_was_there_at_another_time_is_no_culprit() -> None:
     view = folded([*CALM, *MODERATE, *BURST, *AFTER]).view()
     assert of(view, (6000, 6100)) == [("10.0.0.2", 100, 100_000)]
-    assert [entry.src for entry in victims(view, congested(view, (6000, 6100)), [])] == ["10.0.0.2"]
+    assert [entry.src for entry in victims(view, Profile(), congested(view, (6000, 6100)), [])] == ["10.0.0.2"]
     assert of(view, (500, 600), (6000, 6050)) == [("10.0.0.1", 100, 100_000), ("10.0.0.2", 50, 50_000)]
     assert of(view, (3000, 3100)) == []
 

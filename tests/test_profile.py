@@ -28,6 +28,9 @@ def test_the_example_of_the_documentation_is_valid() -> None:
     assert profile.port_name(11, 1103) == "s1-l3"
     assert profile.port_speed_bps(11, 1103) == 400e9
     assert profile.node_role(0x67) == "leaf"
+    assert profile.clock_domain(11) == "ptp-a"
+    assert profile.host_name("10.0.1.1") == "gpu-17"
+    assert profile.hosts.groups_of("10.0.1.2") == profile.hosts.groups_of("10.0.3.9") == ["job-a"]
     assert profile.thresholds.minimum_packets == 5
     assert "2 nodes, 3 ports" in profile.describe()
 
@@ -45,6 +48,8 @@ def test_without_a_file_nothing_is_known() -> None:
     assert profile.node_name(-1) == "?"
     assert profile.port_speed_bps(5, 3) is None
     assert profile.node_role(5) is None
+    assert profile.clock_domain(5) is None
+    assert (profile.host_name("10.0.0.1"), profile.hosts.groups_of("10.0.0.1")) == ("10.0.0.1", [])
 
 
 def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
@@ -157,3 +162,29 @@ def test_a_file_that_is_not_toml_or_not_there_is_told(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ProfileError, match="not UTF-8"):
         load_profile(tmp_path / "binary.toml")
+
+
+def test_a_host_is_found_by_its_address_however_it_was_written(tmp_path: Path) -> None:
+    profile = load(tmp_path, '[host."2001:DB8:0::1"]\nname = "gpu-1"\n[group.all]\nhosts = ["2001:db8::/64"]\n')
+    assert profile.host_name("2001:db8::1") == "gpu-1"
+    assert (profile.hosts.groups_of("2001:db8::1"), profile.hosts.groups_of("2001:db8:1::1")) == (["all"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "reason"),
+    [
+        ('[host."10.0.0.300"]\nname = "a"', "host.10.0.0.300", "is no IP address"),
+        ('[host."10.0.0.1"]', "host.10.0.0.1", "needs a name"),
+        ('[host."10.0.0.1"]\nname = "a"\n[host."10.0.0.2"]\nname = "a"', "host.10.0.0.2", "'a' is the name of 10.0.0.1 too"),
+        ('[host."::1"]\nname = "a"\n[host."0::1"]\nname = "b"', "host.0::1", "is the same address as ::1"),
+        ('[group.g]\nhosts = ["gpu-1"]', "group.g.hosts", "'gpu-1' is neither a named host nor an address or network"),
+        ('[group.g]\nhosts = ["10.0.0.1/8"]', "group.g.hosts", "has host bits set"),
+        ("[group.g]\nhosts = 7", "group.g.hosts", "must be a list of host names"),
+        ("[group.g]\nmembers = []", "group.g.members", "unknown key"),
+    ],
+)
+def test_mistakes_about_hosts_are_told(tmp_path: Path, text: str, key: str, reason: str) -> None:
+    with pytest.raises(ProfileError) as caught:
+        load(tmp_path, text)
+    assert caught.value.key == key
+    assert reason in caught.value.reason

@@ -56,7 +56,7 @@ def _path_change(view: View, profile: Profile, flows: Any) -> Event:
     # The port that most of them left; of equals the one that fell silent, then the first on the way.
     abandoned = max(left, key=lambda queue: (left[queue], view.queues.last_ns[queue] <= end), default=None)
     many = f"{len(flows)} flow{'s' if len(flows) > 1 else ''}"
-    evidence = [f"{many} took another path: {_named(flow_name(table, flow) for flow in flows.tolist())}"]
+    evidence = [f"{many} took another path: {_named(flow_name(table, profile, flow) for flow in flows.tolist())}"]
     if abandoned is not None:
         where = port_label(view, profile, abandoned)
         silent = int(view.queues.last_ns[abandoned]) <= end

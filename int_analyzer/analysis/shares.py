@@ -12,23 +12,23 @@ from int_analyzer.analysis.summary import FlowShare
 from int_analyzer.analysis.units import QueueUnits
 from int_analyzer.analysis.waiting import pairs_within, waiting_of_pairs
 from int_analyzer.fold.view import FlowView, View
-from int_analyzer.profile import ABSENT
+from int_analyzer.profile import ABSENT, Profile
 
 CULPRIT_SHARE = 0.05
 """A flow with less of the bytes does not fill a queue."""
 MOST_FLOWS = 20
 
 
-def culprits(view: View, congestion: Congestion) -> list[FlowShare]:
+def culprits(view: View, profile: Profile, congestion: Congestion) -> list[FlowShare]:
     """Flows with at least 5 % of the bytes that passed while the queue was filled, largest first; `share` is of those bytes.
 
     Packets and bytes are those within the episodes, from when the queue was well above its low-water mark.
     """
     rows, parts = pairs_within(view, congestion)
-    return [entry for entry in _shares(view, rows, parts, view.pairs.bytes[rows] * parts) if entry.share >= CULPRIT_SHARE]
+    return [entry for entry in _shares(view, profile, rows, parts, view.pairs.bytes[rows] * parts) if entry.share >= CULPRIT_SHARE]
 
 
-def victims(view: View, congestion: Congestion, excluded: list[FlowShare]) -> list[FlowShare]:
+def victims(view: View, profile: Profile, congestion: Congestion, excluded: list[FlowShare]) -> list[FlowShare]:
     """Flows that waited, the longest wait first, without the `excluded`; `share` is of all the waiting in this queue's episodes.
 
     Waiting is latency above the queue's lowest, summed over packets; where no latency is reported, the depth that they met.
@@ -36,7 +36,7 @@ def victims(view: View, congestion: Congestion, excluded: list[FlowShare]) -> li
     rows, parts = pairs_within(view, congestion)
     waiting = waiting_of_pairs(view, rows) * parts
     names = {entry.flow for entry in excluded}
-    return [entry for entry in _shares(view, rows, parts, waiting) if entry.flow not in names and entry.share > 0]
+    return [entry for entry in _shares(view, profile, rows, parts, waiting) if entry.flow not in names and entry.share > 0]
 
 
 def share_seen(view: View, units: QueueUnits, congestion: Congestion, latency_usable: bool) -> tuple[float, str] | None:
@@ -63,11 +63,12 @@ def share_seen(view: View, units: QueueUnits, congestion: Congestion, latency_us
     return None
 
 
-def flow_name(flows: FlowView, flow: int) -> str:
-    """ "10.0.1.1:49153 > 10.0.3.3:4791 qp 0x11"; IPv6 addresses in brackets."""
+def flow_name(flows: FlowView, profile: Profile, flow: int) -> str:
+    """ "10.0.1.1:49153 > 10.0.3.3:4791 qp 0x11", hosts by the profile's names; IPv6 addresses in brackets."""
     sides = []
     for address, port in ((flows.src[flow], int(flows.src_port[flow])), (flows.dst[flow], int(flows.dst_port[flow]))):
-        bracketed = f"[{address}]" if ":" in address and port != ABSENT else address
+        host = profile.host_name(address)
+        bracketed = f"[{host}]" if ":" in host and port != ABSENT else host
         sides.append(bracketed if port == ABSENT else f"{bracketed}:{port}")
     queue_pair = int(flows.dest_qp[flow])
     return " > ".join(sides) + (f" qp {queue_pair:#x}" if queue_pair != ABSENT else "")
@@ -97,7 +98,7 @@ def _share_of_rise(view: View, units: QueueUnits, congestion: Congestion) -> tup
     return min(1.0, came / rise), "rise of the depth against what was seen to come meanwhile"
 
 
-def _shares(view: View, rows: Any, parts: Any, weights: Any) -> list[FlowShare]:
+def _shares(view: View, profile: Profile, rows: Any, parts: Any, weights: Any) -> list[FlowShare]:
     """The flows of these rows of the pairs by their weights, the heaviest first; of each row the part given counts."""
     total = float(weights.sum())
     if total <= 0:
@@ -118,7 +119,7 @@ def _shares(view: View, rows: Any, parts: Any, weights: Any) -> list[FlowShare]:
     heaviest = sorted(weight_of, key=lambda flow: -weight_of[flow])[:MOST_FLOWS]
     return [
         FlowShare(
-            flow=flow_name(flows, flow),
+            flow=flow_name(flows, profile, flow),
             src=flows.src[flow],
             dst=flows.dst[flow],
             src_port=_present(flows.src_port[flow]),

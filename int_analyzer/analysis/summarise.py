@@ -59,7 +59,7 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
         seen = share_seen(view, units, congestion, bool(usable[queue])) if is_root else None
         unseen = seen is not None and seen[0] < UNSEEN
         # Flows that pass a victim do not fill it, and what is seen of a queue filled by others only waits.
-        filled_by = culprits(view, congestion) if is_root and not unseen else []
+        filled_by = culprits(view, profile, congestion) if is_root and not unseen else []
         share = seen[0] if seen is not None else None
         cause = find_cause(view, profile, congestion, reach, busy, share, drains[queue]) if is_root else None
         candidates.append(
@@ -70,7 +70,7 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
                 cause=cause,
                 seen=seen,
                 culprits=filled_by,
-                victims=victims(view, congestion, filled_by),
+                victims=victims(view, profile, congestion, filled_by),
                 latency_usable=bool(usable[queue]),
             )
         )

@@ -14,9 +14,9 @@ ROOT, HOST = "root", "host"
 class Score:
     """How right a summary is. None where the truth has nothing to compare with.
 
-    top1: the first answer is right (with nothing to find: no port is blamed); recall: share of the roots that are named as roots; false_findings: ports
-    named as roots, or hosts blamed, that are neither; confused: of these, victims of a true root; start_error_ns: of the first right root;
-    cause: the first right root has the right cause; judged: (confidence, right) of every finding that is a root.
+    top1: the first answer is right (with nothing to find: no port is blamed). recall: share of the roots that are named as roots.
+    false_findings: ports named as roots, or hosts blamed, that are neither. confused: of these, victims of a true root.
+    start_error_ns and cause: of the first right root. judged: (confidence, right) of every finding that is no victim.
     """
 
     top1: bool
@@ -87,7 +87,8 @@ def _culprits(finding: Finding, root: Root) -> tuple[float | None, float | None]
         return None, None
     named: set[FlowKey] = {(flow.src, flow.dst, flow.src_port) for flow in finding.culprits}
     right = {flow for flow in named if flow in root.culprits or (*flow[:2], None) in root.culprits}
-    reached = {culprit for culprit in root.culprits if culprit in named or (culprit[2] is None and any(culprit[:2] == flow[:2] for flow in named))}
+    hosts = {flow[:2] for flow in named}
+    reached = {culprit for culprit in root.culprits if culprit in named or (culprit[2] is None and culprit[:2] in hosts)}
     return (len(right) / len(named) if named else None), len(reached) / len(root.culprits)
 
 

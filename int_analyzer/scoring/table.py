@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -64,7 +65,7 @@ def calibration_of(scores: Iterable[tuple[str, Score]]) -> list[Bin]:
     """How often findings were right, by the confidence that they were said with."""
     judged = [pair for _, entry in scores for pair in entry.judged]
     bins = []
-    for low, high in zip(CALIBRATION_EDGES, CALIBRATION_EDGES[1:], strict=False):
+    for low, high in pairwise(CALIBRATION_EDGES):
         within = [(confidence, right) for confidence, right in judged if low <= confidence < high or confidence == high == 1.0]
         if within:
             mean = sum(confidence for confidence, _ in within) / len(within)
@@ -73,7 +74,7 @@ def calibration_of(scores: Iterable[tuple[str, Score]]) -> list[Bin]:
 
 
 def document_of(scores: Sequence[tuple[str, Score]], about: dict[str, Any]) -> dict[str, Any]:
-    """The JSON document: top1 and false findings of the healthy scenario first, then a row for every scenario; `about` says what was run."""
+    """The JSON document: top1 and false findings of healthy traffic, then a row for every scenario; `about` says what was run."""
     rows = rows_of(scores)
     healthy = [row for row in rows if row.scenario.split("/")[0] == "healthy"]
     return {

@@ -81,9 +81,7 @@ def truth_of(document: dict[str, Any], scenario: str = "") -> Truth:
         scenario=document.get("scenario", scenario),
         seed=document.get("seed"),
         roots=tuple(_root(entry) for entry in document["congested"]),
-        events=tuple(
-            Happening(entry["kind"], entry.get("node_id"), entry.get("port_id"), entry.get("start_ns")) for entry in document.get("events", ())
-        ),
+        events=tuple(_happening(entry) for entry in document.get("events", ())),
         hosts=tuple(HostTrouble(entry["host"], entry["cause"]) for entry in document.get("hosts", ())),
         document=document,
     )
@@ -100,3 +98,7 @@ def _root(entry: dict[str, Any]) -> Root:
         culprits=frozenset((flow["src_ip"], flow["dst_ip"], flow.get("udp_sport")) for flow in entry.get("culprits", ())),
         victim_ports=frozenset((victim["node_id"], victim["port_id"]) for victim in entry.get("victim_ports", ())),
     )
+
+
+def _happening(entry: dict[str, Any]) -> Happening:
+    return Happening(entry["kind"], entry.get("node_id"), entry.get("port_id"), entry.get("start_ns"))
