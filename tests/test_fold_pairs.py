@@ -10,6 +10,7 @@ from fold_reference import MS, START, Hop, Packet, fill, folded, merged
 
 from int_analyzer.analysis.congestion import DEPTH, Congestion, Episode
 from int_analyzer.analysis.shares import culprits, victims
+from int_analyzer.analysis.summarise import summarise
 from int_analyzer.fold.state import Capacity
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
@@ -106,3 +107,15 @@ def test_bytes_are_those_of_what_crossed_the_port(given: Packet, crossed: int, t
     assert (view.queues.bytes[0], view.buckets.bytes[0], view.paths.bytes[0]) == (crossed, crossed, crossed)
     assert view.flows.bytes.tolist() == ([crossed] if given.ip else [])
     assert (view.counts["bytes"], view.counts["telemetry_bytes"]) == (given.size, telemetry)
+
+
+def test_who_fills_a_queue_that_is_never_low_is_told_by_all_that_leads_through_it() -> None:
+    def hops(depth: int) -> tuple[Hop, ...]:
+        return Hop(1, depth=0, latency=10), Hop(2, depth=depth, latency=6400)
+
+    packets = [Packet(START + at * 100_000, hops(62 + at % 3), flow=1 + at % 2) for at in range(400)]
+    view = folded(packets).view()
+    assert len(view.pairs.queue) == 0
+    (finding,) = summarise(view).findings
+    assert finding.node_id == 2
+    assert sorted((flow.packets, flow.share) for flow in finding.culprits) == [(200, 0.5), (200, 0.5)]

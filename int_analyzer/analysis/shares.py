@@ -10,7 +10,7 @@ import numpy as np
 from int_analyzer.analysis.congestion import DEPTH, Congestion, bucket_range
 from int_analyzer.analysis.summary import FlowShare
 from int_analyzer.analysis.units import QueueUnits
-from int_analyzer.analysis.waiting import pairs_within, waiting_of_pairs
+from int_analyzer.analysis.waiting import Passing, passing
 from int_analyzer.fold.view import FlowView, View
 from int_analyzer.profile import ABSENT, Profile
 
@@ -24,8 +24,8 @@ def culprits(view: View, profile: Profile, congestion: Congestion) -> list[FlowS
 
     Packets and bytes are those within the episodes, from when the queue was well above its low-water mark.
     """
-    rows, parts = pairs_within(view, congestion)
-    return [entry for entry in _shares(view, profile, rows, parts, view.pairs.bytes[rows] * parts) if entry.share >= CULPRIT_SHARE]
+    present = passing(view, congestion)
+    return [entry for entry in _shares(view, profile, present, present.bytes) if entry.share >= CULPRIT_SHARE]
 
 
 def victims(view: View, profile: Profile, congestion: Congestion, excluded: list[FlowShare]) -> list[FlowShare]:
@@ -33,10 +33,9 @@ def victims(view: View, profile: Profile, congestion: Congestion, excluded: list
 
     Waiting is latency above the queue's lowest, summed over packets; where no latency is reported, the depth that they met.
     """
-    rows, parts = pairs_within(view, congestion)
-    waiting = waiting_of_pairs(view, rows) * parts
+    present = passing(view, congestion)
     names = {entry.flow for entry in excluded}
-    return [entry for entry in _shares(view, profile, rows, parts, waiting) if entry.flow not in names and entry.share > 0]
+    return [entry for entry in _shares(view, profile, present, present.waiting) if entry.flow not in names and entry.share > 0]
 
 
 def share_seen(view: View, units: QueueUnits, congestion: Congestion, latency_usable: bool) -> tuple[float, str] | None:
@@ -98,20 +97,18 @@ def _share_of_rise(view: View, units: QueueUnits, congestion: Congestion) -> tup
     return min(1.0, came / rise), "rise of the depth against what was seen to come meanwhile"
 
 
-def _shares(view: View, profile: Profile, rows: Any, parts: Any, weights: Any) -> list[FlowShare]:
-    """The flows of these rows of the pairs by their weights, the heaviest first; of each row the part given counts."""
+def _shares(view: View, profile: Profile, present: Passing, weights: Any) -> list[FlowShare]:
+    """The flows by their weights, the heaviest first."""
     total = float(weights.sum())
     if total <= 0:
         return []
-    flows, pairs = view.flows, view.pairs
-    # A flow has a row for every slot of time.
-    found, of_row = np.unique(pairs.flow[rows], return_inverse=True)
-    sums = [np.bincount(of_row, values * parts).tolist() for values in (pairs.packets[rows], pairs.bytes[rows])]
+    flows = view.flows
     weight_of: dict[int, float] = defaultdict(float)
     packets_of: dict[int, float] = defaultdict(float)
     bytes_of: dict[int, float] = defaultdict(float)
-    same = _same_flow(flows, found.tolist())
-    for known, weight, packets, size in zip(found.tolist(), np.bincount(of_row, weights).tolist(), *sums, strict=True):
+    same = _same_flow(flows, present.flow.tolist())
+    columns = (present.flow.tolist(), weights.tolist(), present.packets.tolist(), present.bytes.tolist())
+    for known, weight, packets, size in zip(*columns, strict=True):
         flow = same[known]
         weight_of[flow] += weight
         packets_of[flow] += packets

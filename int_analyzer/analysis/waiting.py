@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,32 @@ def waiting_of_pairs(view: View, rows: Any) -> Any:
     """Waiting of these rows of the pairs, all of one queue: latency above its lowest, or where none is reported the depth met."""
     excess = view.pairs.latency_excess_sum[rows]
     return excess if excess.sum() > 0 else view.pairs.depth_sum[rows]
+
+
+@dataclass(frozen=True)
+class Passing:
+    """Flows that were in a queue while it was congested; one row per flow: packets and bytes then, and how much they waited."""
+
+    flow: Any
+    packets: Any
+    bytes: Any
+    waiting: Any
+
+
+def passing(view: View, congestion: Congestion) -> Passing:
+    """Who was in the queue in its episodes.
+
+    A queue that is never low knows no flows that made it high: then all flows that lead through it are told, with all their bytes.
+    """
+    rows, parts = pairs_within(view, congestion)
+    if len(rows) == 0 and not congestion.calm:
+        through = [path for path, queues in enumerate(view.paths.queues) if congestion.queue in queues]
+        flows = np.flatnonzero(np.isin(view.flows.path, through))
+        return Passing(flows, view.flows.packets[flows], view.flows.bytes[flows], view.flows.packets[flows])
+    # A flow has a row for every slot of time.
+    flows, of_row = np.unique(view.pairs.flow[rows], return_inverse=True)
+    values = (view.pairs.packets[rows], view.pairs.bytes[rows], waiting_of_pairs(view, rows))
+    return Passing(flows, *(np.bincount(of_row, value * parts) for value in values))
 
 
 def waiting_by_path(view: View, congestion: Congestion, crossed: list[tuple[int, int]]) -> dict[int, float]:
