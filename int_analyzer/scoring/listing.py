@@ -1,0 +1,66 @@
+"""Scores as a table, for a terminal and (with rules) for docs/accuracy.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from int_analyzer.report import figure
+from int_analyzer.report.grid import Grid
+from int_analyzer.scoring.score import Score
+from int_analyzer.scoring.table import Row, calibration_of, rows_of, total_of
+
+HEADS = (
+    "scenario", "runs", "top-1", "roots found", "false", "victims blamed", "start error p50", "max", "cause right", "culprits right", "found", "events",
+)  # fmt: skip
+_BINS = ("said with", "findings", "mean confidence", "were right")
+
+
+def score_lines(scores: Sequence[tuple[str, Score]]) -> list[str]:
+    """A line for every scenario and one for all, and how sure the findings were against how often they were right."""
+    grid = Grid(right=range(1, len(HEADS)))
+    grid.add(*HEADS)
+    for row in [*rows_of(scores), total_of(scores)]:
+        grid.add(*_cells(row))
+    bins = Grid(right=range(1, len(_BINS)))
+    bins.add(*_BINS)
+    for cells in _bin_cells(scores):
+        bins.add(*cells)
+    return [*grid.lines(), "", *bins.lines()]
+
+
+def score_tables(scores: Sequence[tuple[str, Score]]) -> list[str]:
+    """The same as Markdown."""
+    rows = [_cells(row) for row in [*rows_of(scores), total_of(scores)]]
+    return [*_markdown(HEADS, rows), "", *_markdown(_BINS, _bin_cells(scores))]
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        row.scenario,
+        str(row.runs),
+        figure.share(row.top1),
+        figure.share(row.recall),
+        str(row.false_findings),
+        str(row.confused),
+        figure.duration(row.start_error_p50_ns),
+        figure.duration(row.start_error_max_ns),
+        figure.share(row.cause),
+        figure.share(row.culprit_precision),
+        figure.share(row.culprit_recall),
+        figure.share(row.events_found),
+    )
+
+
+def _bin_cells(scores: Sequence[tuple[str, Score]]) -> list[tuple[str, ...]]:
+    return [
+        (f"{entry.low:.1f} to {entry.high:.1f}", str(entry.findings), f"{entry.confidence:.2f}", figure.share(entry.right))
+        for entry in calibration_of(scores)
+    ]
+
+
+def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [
+        f"| {' | '.join(heads)} |",
+        "|" + "---|" + "---:|" * (len(heads) - 1),
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]
