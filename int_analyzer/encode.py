@@ -59,8 +59,9 @@ class Encoder:
         self._surroundings, self._kind, self._snaplen = surroundings, kind, snaplen
         self._compiled = compiled and not _jit.DISABLED
         self._kernel = _jit.compiled(encode_batch) if compiled else encode_batch
-        self._bytes: Any = np.zeros(_PIECE, dtype=np.uint8)
-        self._buffer = self._bytes if self._compiled else memoryview(self._bytes)
+        piece: Any = np.zeros(_PIECE, dtype=np.uint8)
+        self._view = memoryview(piece)
+        self._buffer = piece if self._compiled else self._view
         self._cursor = np.zeros(4, dtype=np.int64)
 
     def head(self) -> bytes:
@@ -80,4 +81,4 @@ class Encoder:
         while self._cursor[ROW] < packets:
             self._cursor[AT] = 0
             self._kernel(self._buffer, _PIECE, target, packets, self._kind, self._snaplen, self._surroundings, self._cursor)
-            yield memoryview(self._bytes)[: int(self._cursor[AT])]
+            yield self._view[: int(self._cursor[AT])]
