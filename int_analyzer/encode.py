@@ -68,8 +68,8 @@ class Encoder:
         """What the file begins with."""
         return file_head(self._kind)
 
-    def pieces(self, columns: Columns) -> Iterator[memoryview]:
-        """The records of a batch, some megabytes at a time; a piece is valid until the next is asked for.
+    def pieces(self, columns: Columns) -> Iterator[tuple[int, memoryview]]:
+        """The records of a batch, some megabytes at a time, and how many they are; a piece is valid until the next is asked for.
 
         Lengths and the ICRC are written back to `columns`.
         """
@@ -79,6 +79,6 @@ class Encoder:
         packets = int(columns.counts[N_PACKETS])
         self._cursor[:] = 0
         while self._cursor[ROW] < packets:
-            self._cursor[AT] = 0
+            self._cursor[AT], row = 0, int(self._cursor[ROW])
             self._kernel(self._buffer, _PIECE, target, packets, self._kind, self._snaplen, self._surroundings, self._cursor)
-            yield self._view[: int(self._cursor[AT])]
+            yield int(self._cursor[ROW]) - row, self._view[: int(self._cursor[AT])]

@@ -26,7 +26,7 @@ EXPECTED_WARNINGS = {
 def encoded(columns: Columns, case: Case, compiled: bool = True, **options: Any) -> bytes:
     """A whole capture of these rows."""
     encoder = Encoder(case.surroundings, compiled=compiled, **options)
-    return encoder.head() + b"".join(bytes(piece) for piece in encoder.pieces(columns))
+    return encoder.head() + b"".join(bytes(piece) for _, piece in encoder.pieces(columns))
 
 
 def decoded(content: bytes, case: Case, compiled: bool = True) -> list[dict[str, Any]]:
