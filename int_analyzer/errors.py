@@ -3,7 +3,8 @@
 IntAnalyzerError
 ├── CaptureError    the bytes are not a capture, or stop being one
 ├── SourceError     the capture cannot be reached: missing, empty folder, no permission
-└── ProfileError    the profile says something that cannot be
+├── ProfileError    the profile says something that cannot be
+└── ScenarioError   a scenario cannot be simulated as asked
 """
 
 from __future__ import annotations
@@ -40,3 +41,7 @@ class ProfileError(IntAnalyzerError):
         self.path = str(path)
         self.key = key
         self.reason = reason
+
+
+class ScenarioError(IntAnalyzerError):
+    """A scenario is not known, or does not arise with the settings given."""

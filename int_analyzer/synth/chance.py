@@ -11,8 +11,8 @@ _ODD = 0x45D9F3B
 
 @kernel
 def mix(value: int) -> int:
-    """32 bits that depend on all of the lower 32 bits of `value`."""
-    value &= 0xFFFFFFFF
+    """32 bits that depend on all of the lower 32 bits of `value` (outside kernels also of an array)."""
+    value = value & 0xFFFFFFFF
     value = ((value ^ (value >> 16)) * _ODD) & 0xFFFFFFFF
     value = ((value ^ (value >> 16)) * _ODD) & 0xFFFFFFFF
     return value ^ (value >> 16)

@@ -1,4 +1,4 @@
-"""A port: its two queues, the link behind it, the telemetry that is added when a packet leaves, and the mirror at the last port."""
+"""A port: its two queues, the link behind it, and the pauses on it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,6 @@ from int_analyzer.synth.state import (
     GROUND_BUCKETS,
     GROUND_WIDTH,
     GROUND_WORDS,
-    H_CAME,
-    H_CLASS,
-    H_DEPTH,
-    H_EGRESS,
-    H_INGRESS,
-    H_UTILISATION,
-    H_WENT,
-    HOP_BYTES,
-    HOP_WORDS,
     INITIAL_TTL,
     L_BUSY_UNTIL,
     L_BYTE_TIME,
@@ -37,7 +28,6 @@ from int_analyzer.synth.state import (
     L_HEAD_CONTROL,
     L_HELD,
     L_LOSS,
-    L_NOMINAL_BYTE_TIME,
     L_NUMBER,
     L_PAUSED,
     L_PAUSED_SINCE,
@@ -46,25 +36,17 @@ from int_analyzer.synth.state import (
     L_TAIL,
     L_TARGET,
     L_WAKING,
-    L_WINDOW_AT,
-    L_WINDOW_BEFORE,
-    L_WINDOW_BYTES,
-    MAXIMUM_HOPS,
-    MIRROR_ALL,
     NONE,
     NOW,
     P_ACK_REQ,
     P_BYTES,
-    P_CAME,
     P_DEPTH,
     P_ECN,
     P_EXCEEDED,
-    P_FIRST_HOP,
     P_FLOW,
     P_HELD,
     P_HOPS,
     P_INDEX,
-    P_IP_ID,
     P_MESSAGE,
     P_MSN,
     P_NEXT,
@@ -81,47 +63,16 @@ from int_analyzer.synth.state import (
     POOL_FREE,
     POOL_LIVE,
     POOL_USED,
-    REPORT_LOSS,
-    REPORTS_LOST,
     S_IS_SWITCH,
-    S_MIRRORED,
     S_PIPELINE,
-    S_REPORTED,
-    S_TELLS,
-    SEEN,
-    SEEN_HOPS,
-    SEEN_WORDS,
     XOFF,
     XON,
-    Z_ACK_REQ,
-    Z_DROPPED,
-    Z_ECN,
-    Z_EXCEEDED,
-    Z_FIRST_HOP,
-    Z_FLOW,
-    Z_HOPS,
-    Z_INDEX,
-    Z_IP_ID,
-    Z_MESSAGE,
-    Z_MIRRORED,
-    Z_MSN,
-    Z_OPCODE,
-    Z_PAYLOAD,
-    Z_REPORTED,
-    Z_SITE,
-    Z_SYNDROME,
-    Z_TELEMETRY,
-    Z_TIME,
-    Z_TTL,
     World,
 )
+from int_analyzer.synth.telemetry import add_hop, count_sent, mirror
 
 GAP_BYTES = 20
 """Preamble and gap between frames (IEEE 802.3 §4.4.2)."""
-WINDOW_PICOSECONDS = 10_000_000
-"""Utilisation is that of the current and of the last stretch of this length."""
-FULL = 10_000
-"""Utilisation of a port that sends without a gap."""
 
 
 @kernel
@@ -225,13 +176,14 @@ def serve(w: World, link: int) -> None:
     if state[site + S_IS_SWITCH] != 0:
         release(w, packet, traffic_class)
         if pool[packet + P_TELEMETRY] != 0:
-            add_hop(w, packet, link, traffic_class, now)
+            add_hop(w, packet, link, traffic_class)
         if state[state[link + L_TARGET] + S_IS_SWITCH] == 0:
-            mirror(w, packet, site, now, 0)
+            mirror(w, packet, site, 0)
     duration = (pool[packet + P_BYTES] + GAP_BYTES) * state[link + L_BYTE_TIME]
     end = now + duration
     state[link + L_BUSY_UNTIL] = end
-    count_sent(w, link, pool[packet + P_BYTES] + GAP_BYTES, now)
+    w.ground[ground_row(w, link, now) + G_BYTES] += pool[packet + P_BYTES] + GAP_BYTES
+    count_sent(w, link, pool[packet + P_BYTES] + GAP_BYTES)
     pool[packet + P_OVER] = link
     pool[packet + P_STARTED] = now
     if state[link + L_LOSS] != 0 and draw(w) >> 8 < state[link + L_LOSS]:
@@ -296,96 +248,3 @@ def account_pause(w: World, link: int) -> None:
         w.ground[ground_row(w, link, since) + G_PAUSED] += until - since
         since = until
     state[link + L_PAUSED_SINCE] = since
-
-
-@kernel
-def count_sent(w: World, link: int, size: int, now: int) -> None:
-    """Count bytes that begin to be sent, for utilisation and ground truth."""
-    state = w.state
-    w.ground[ground_row(w, link, now) + G_BYTES] += size
-    roll_window(w, link, now)
-    state[link + L_WINDOW_BYTES] += size
-
-
-@kernel
-def roll_window(w: World, link: int, now: int) -> None:
-    """Begin the stretch of utilisation in which `now` lies."""
-    state = w.state
-    behind = now - state[link + L_WINDOW_AT]
-    if behind >= WINDOW_PICOSECONDS:
-        state[link + L_WINDOW_BEFORE] = state[link + L_WINDOW_BYTES] if behind < 2 * WINDOW_PICOSECONDS else 0
-        state[link + L_WINDOW_BYTES] = 0
-        state[link + L_WINDOW_AT] = now - now % WINDOW_PICOSECONDS
-
-
-@kernel
-def utilisation(w: World, link: int, now: int) -> int:
-    """Of the current and the last stretch, in ten-thousandths of what the port is sold with."""
-    state = w.state
-    roll_window(w, link, now)
-    elapsed = now - state[link + L_WINDOW_AT] + WINDOW_PICOSECONDS
-    sent = state[link + L_WINDOW_BYTES] + state[link + L_WINDOW_BEFORE]
-    return min(sent * state[link + L_NOMINAL_BYTE_TIME] * FULL // elapsed, FULL)
-
-
-@kernel
-def add_hop(w: World, packet: int, link: int, traffic_class: int, now: int) -> None:
-    """Let the switch that sends on `link` add its telemetry to a packet, if it does that and there is room."""
-    state, pool = w.state, w.pool
-    if state[state[link + L_SOURCE] + S_TELLS] == 0:
-        return
-    hops = pool[packet + P_HOPS]
-    if hops == MAXIMUM_HOPS:
-        pool[packet + P_EXCEEDED] = 1
-        return
-    hop = packet + P_FIRST_HOP + hops * HOP_WORDS
-    pool[hop + H_EGRESS] = link
-    pool[hop + H_INGRESS] = pool[packet + P_OVER]
-    pool[hop + H_CLASS] = traffic_class
-    pool[hop + H_CAME] = pool[packet + P_CAME]
-    pool[hop + H_WENT] = now
-    pool[hop + H_DEPTH] = pool[packet + P_DEPTH]
-    pool[hop + H_UTILISATION] = utilisation(w, link, now)
-    pool[packet + P_HOPS] = hops + 1
-    pool[packet + P_BYTES] += state[HOP_BYTES]
-
-
-@kernel
-def mirror(w: World, packet: int, site: int, now: int, dropped: int) -> None:
-    """Let a switch mirror a packet with the hops that it tells of, or report it as dropped; what gets lost behind the mirror is counted."""
-    state, pool, seen, seen_hops = w.state, w.pool, w.seen, w.seen_hops
-    telemetry = pool[packet + P_TELEMETRY]
-    if telemetry == 0 and state[MIRROR_ALL] == 0:
-        return
-    mirrored, reported = state[site + S_MIRRORED], state[site + S_REPORTED]
-    state[site + S_MIRRORED] = mirrored + 1
-    state[site + S_REPORTED] = reported + telemetry
-    if state[REPORT_LOSS] != 0 and draw(w) >> 16 < state[REPORT_LOSS]:
-        state[REPORTS_LOST] += 1
-        return
-    row = state[SEEN] * SEEN_WORDS
-    first, hops = state[SEEN_HOPS], pool[packet + P_HOPS]
-    state[SEEN] += 1
-    state[SEEN_HOPS] = first + hops
-    seen[row + Z_TIME] = now
-    seen[row + Z_FLOW] = pool[packet + P_FLOW]
-    seen[row + Z_MESSAGE] = pool[packet + P_MESSAGE]
-    seen[row + Z_INDEX] = pool[packet + P_INDEX]
-    seen[row + Z_OPCODE] = pool[packet + P_OPCODE]
-    seen[row + Z_PAYLOAD] = pool[packet + P_PAYLOAD]
-    seen[row + Z_ACK_REQ] = pool[packet + P_ACK_REQ]
-    seen[row + Z_ECN] = pool[packet + P_ECN]
-    seen[row + Z_TTL] = pool[packet + P_TTL]
-    seen[row + Z_IP_ID] = pool[packet + P_IP_ID]
-    seen[row + Z_SYNDROME] = pool[packet + P_SYNDROME]
-    seen[row + Z_MSN] = pool[packet + P_MSN]
-    seen[row + Z_FIRST_HOP] = first
-    seen[row + Z_HOPS] = hops
-    seen[row + Z_TELEMETRY] = telemetry
-    seen[row + Z_EXCEEDED] = pool[packet + P_EXCEEDED]
-    seen[row + Z_DROPPED] = dropped
-    seen[row + Z_SITE] = site
-    seen[row + Z_MIRRORED] = mirrored
-    seen[row + Z_REPORTED] = reported
-    for k in range(hops * HOP_WORDS):
-        seen_hops[first * HOP_WORDS + k] = pool[packet + P_FIRST_HOP + k]

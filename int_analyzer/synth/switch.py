@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from int_analyzer._jit import kernel
 from int_analyzer.synth.chance import draw, mix
-from int_analyzer.synth.port import add_hop, enqueue, hold, lose, mirror, release
+from int_analyzer.synth.port import account_pause, enqueue, hold, lose, release
 from int_analyzer.synth.state import (
     CONTROL,
     DATA,
@@ -36,7 +36,6 @@ from int_analyzer.synth.state import (
     LOOP_SPINE,
     MARKED,
     NONE,
-    NOW,
     P_BYTES,
     P_CAME,
     P_DEPTH,
@@ -62,6 +61,7 @@ from int_analyzer.synth.state import (
     XOFF,
     World,
 )
+from int_analyzer.synth.telemetry import add_hop, mirror
 from int_analyzer.synth.trace import CNP
 
 ECN_MARKED = 3
@@ -137,8 +137,8 @@ def forward(w: World, packet: int, site: int) -> None:
     if full or pool[packet + P_TTL] == 0:
         pool[packet + P_DEPTH] = depth
         if pool[packet + P_TELEMETRY] != 0:
-            add_hop(w, packet, link, traffic_class, pool[packet + P_CAME])
-            mirror(w, packet, site, state[NOW], 1)
+            add_hop(w, packet, link, traffic_class)
+            mirror(w, packet, site, 1)
         lose(w, packet, link, DROPPED_FULL if full else DROPPED_TTL)
         return
     if state[ECN] != 0 and pool[packet + P_ECN] == ECN_CAPABLE and marks(w, depth):
@@ -174,4 +174,6 @@ def cut(w: World, link: int) -> None:
         state[link + L_HEAD + traffic_class] = NONE
         state[link + L_BYTES + traffic_class] = 0
     state[link + L_COUNT] = 0
-    state[link + L_PAUSED] = 0
+    if state[link + L_PAUSED] != 0:
+        account_pause(w, link)
+        state[link + L_PAUSED] = 0

@@ -37,7 +37,7 @@ class Packets(NamedTuple):
     """Packets in order of capture, length n.
 
     A packet is mirrored where its last switch sends it to a host; one with `dropped` is a drop report by the switch that dropped it
-    (its last hop: egress port and queue where it found no room, no egress time).
+    (its last hop: egress port and queue where it found no room; its egress time is that of the drop).
     """
 
     time_ns: Any
@@ -130,6 +130,8 @@ class Flows(NamedTuple):
     """uint32: 24 bit."""
     dest_qp: Any
     """uint32: 24 bit."""
+    first_psn: Any
+    """uint32: 24 bit; of the first packet ever sent on the flow."""
 
 
 class Trace(NamedTuple):

@@ -13,11 +13,15 @@ NOT_BY_TIME = -1
 
 @dataclass
 class Connection:
-    """Two directed flows between a pair of queue pairs; `cap_bps` is what the sending application offers at most (0: line rate)."""
+    """Two directed flows between a pair of queue pairs.
+
+    `cap_bps` is what the sending application offers at most (0: line rate), `port` the UDP source port of the first (None: any).
+    """
 
     source: int
     target: int
     cap_bps: int = 0
+    port: int | None = None
 
 
 @dataclass
@@ -43,9 +47,9 @@ class Traffic:
     connections: list[Connection] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
 
-    def connect(self, source: int, target: int, cap_bps: float = 0) -> int:
+    def connect(self, source: int, target: int, cap_bps: float = 0, port: int | None = None) -> int:
         """A new connection between two hosts; returns the flow from `source` to `target` (the other one is that + 1)."""
-        self.connections.append(Connection(source, target, int(cap_bps)))
+        self.connections.append(Connection(source, target, int(cap_bps), port))
         return 2 * len(self.connections) - 2
 
     def send_at(self, at_ns: float, flow: int, size: int, kind: str = "write") -> int:

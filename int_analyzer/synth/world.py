@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from int_analyzer.synth.address import hash_flow
 from int_analyzer.synth.chance import mix
 from int_analyzer.synth.fabric import Fabric
 from int_analyzer.synth.rate import ALPHA_ONE
@@ -118,6 +119,7 @@ from int_analyzer.synth.state import (
     XON,
     World,
 )
+from int_analyzer.synth.trace import Flows
 from int_analyzer.synth.traffic import KINDS, NOT_BY_TIME, Traffic
 
 BIT_PICOSECONDS = 8 * 10**12
@@ -171,8 +173,8 @@ def byte_time(bps: float) -> int:
     return round(BIT_PICOSECONDS / bps)
 
 
-def build_world(fabric: Fabric, traffic: Traffic, actions: list[Action], settings: Settings) -> World:
-    """A world at time 0. Messages posted by time are laid out first, in order of time; `message_places` says where each one is."""
+def build_world(fabric: Fabric, traffic: Traffic, wire: Flows, actions: list[Action], settings: Settings) -> World:
+    """A world at time 0. `wire` is how the flows of the traffic are called; messages are laid out in `message_order`."""
     links, flows, messages = len(fabric.links.source), 2 * len(traffic.connections), len(traffic.messages)
     followers = sum(len(message.after) for message in traffic.messages)
     sizes = {
@@ -194,7 +196,7 @@ def build_world(fabric: Fabric, traffic: Traffic, actions: list[Action], setting
     _fill_numbers(state, fabric, actions, settings, starts)
     _fill_sites(table("sites", SITE_WORDS), fabric, settings)
     _fill_links(table("links", LINK_WORDS), fabric, starts)
-    _fill_flows(table("flows", FLOW_WORDS), table("contexts", CONTEXT_WORDS), fabric, traffic, settings, starts)
+    _fill_flows(table("flows", FLOW_WORDS), table("contexts", CONTEXT_WORDS), fabric, traffic, wire, starts)
     _fill_messages(state, table("messages", MESSAGE_WORDS), traffic, settings, starts)
     for row, action in zip(table("actions", ACTION_WORDS), sorted(actions, key=lambda action: action.at_ns), strict=True):
         row[:] = action.at_ns * PICOSECONDS, action.kind, starts["links"] + action.link * LINK_WORDS, action.value
@@ -287,16 +289,14 @@ def _fill_links(links: Any, fabric: Fabric, starts: dict[str, int]) -> None:
         links[:, empty] = NONE
 
 
-def _fill_flows(flows: Any, contexts: Any, fabric: Fabric, traffic: Traffic, settings: Settings, starts: dict[str, int]) -> None:
-    source = np.array([connection.source for connection in traffic.connections], dtype=np.int64)
-    target = np.array([connection.target for connection in traffic.connections], dtype=np.int64)
+def _fill_flows(flows: Any, contexts: Any, fabric: Fabric, traffic: Traffic, wire: Flows, starts: dict[str, int]) -> None:
     cap = np.array([connection.cap_bps for connection in traffic.connections], dtype=np.int64)
     number = np.arange(len(flows))
     flows[:, F_NUMBER] = number
     flows[:, F_REVERSE] = starts["flows"] + (number ^ 1) * FLOW_WORDS
-    flows[:, F_SOURCE] = np.column_stack((source, target)).ravel()
-    flows[:, F_TARGET] = np.column_stack((target, source)).ravel()
-    flows[:, F_HASH] = [mix(mix(flow) + settings.seed) for flow in range(len(flows))]
+    flows[:, F_SOURCE] = wire.src_host
+    flows[:, F_TARGET] = wire.dst_host
+    flows[:, F_HASH] = hash_flow(wire.src_ip.astype(np.int64), wire.dst_ip.astype(np.int64), wire.udp_source_port.astype(np.int64))
     flows[:, F_REQUESTS] = starts["contexts"] + 2 * number * CONTEXT_WORDS
     flows[:, F_RESPONSES] = flows[:, F_REQUESTS] + CONTEXT_WORDS
     flows[:, F_NOTIFIED_AT] = NOT_YET
