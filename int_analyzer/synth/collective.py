@@ -12,6 +12,10 @@ REDUCE_NS = 5_000
 TOKENS_BYTES = 65_536
 EXPERT_SHARE = 0.45
 """Of a host's link that an even all-to-all fills."""
+HEAT = 4
+"""Times as much that a hot expert gets."""
+MARGIN = 1.2
+"""So much longer than the capture a ring would go on, should it be faster than expected."""
 
 
 def straggler_host(scene: Scene) -> None:
@@ -22,7 +26,7 @@ def straggler_host(scene: Scene) -> None:
     late = int(scene.chance.uniform(250_000, 500_000))
     scene.background(scene.load)
     first = _ring(scene, members, slow, start, late)
-    scene.hosts.append({"host": slow, "cause": "slow-compute", "message": first, "late_ns": late})
+    scene.hosts.append({"host": slow, "cause": "slow-compute", "message": first, "waited_ns": late, "late_ns": late})
 
 
 def straggler_link(scene: Scene) -> None:
@@ -44,20 +48,25 @@ def hot_expert(scene: Scene) -> None:
     root = Root(fabric.to_host(hot), "overload", start, end)
     cap = EXPERT_SHARE * scene.host_bps / (len(members) - 1)
     pairs = [(source, target) for source in members for target in members if source != target]
-    flow_of = {pair: scene.traffic.connect(*pair, 4 * cap if hot == pair[1] else cap) for pair in pairs}
+    even = [scene.traffic.connect(*pair, cap) for pair in pairs]
+    # What the hot expert gets more goes over queue pairs of its own: an application that has more to send uses more of them.
+    more = [scene.traffic.connect(source, hot, cap) for source in members if source != hot for _ in range(HEAT - 1)]
     duration = TOKENS_BYTES * 8e9 / cap
     done: list[int] = []
+    first = None
     for round_number in range(int(scene.end_ns / (duration + COMPUTE_NS)) + 1):
         earliest = round_number * (duration + COMPUTE_NS)
-        heat = 4 if start <= earliest < end else 1
-        sizes = {pair: TOKENS_BYTES * (heat if pair[1] == hot else 1) for pair in pairs}
+        hot_now = start <= earliest < end
+        flows = even + more if hot_now else even
         if done:
-            done = [scene.traffic.send_after(done, flow_of[pair], size, delay_ns=COMPUTE_NS) for pair, size in sizes.items()]
+            done = [scene.traffic.send_after(done, flow, TOKENS_BYTES, delay_ns=COMPUTE_NS) for flow in flows]
         else:
-            done = [scene.traffic.send_at(scene.chance.uniform(0, 20_000), flow_of[pair], size) for pair, size in sizes.items()]
-    root.culprits = [flow for pair, flow in flow_of.items() if pair[1] == hot]
+            done = [scene.traffic.send_at(scene.chance.uniform(0, 20_000), flow, TOKENS_BYTES) for flow in flows]
+        if hot_now and first is None:
+            first = done[0]
+    root.culprits = [flow for pair, flow in zip(pairs, even, strict=True) if pair[1] == hot] + more
     scene.roots.append(root)
-    scene.hosts.append({"host": hot, "cause": "hot-expert", "start": start})
+    scene.hosts.append({"host": hot, "cause": "hot-expert", "message": first, "waited_ns": 0, "late_ns": None})
 
 
 def _members(scene: Scene) -> list[int]:
@@ -83,7 +92,7 @@ def _ring(scene: Scene, members: list[int], slow: int | None, start_ns: int, lat
     step_ns = CHUNK_BYTES * 8e9 / scene.host_bps + REDUCE_NS + 10_000
     before = [scene.traffic.send_at(scene.chance.uniform(0, 20_000), flow, CHUNK_BYTES) for flow in flows]
     expected, step, first = step_ns, 1, None
-    while expected < scene.end_ns:
+    while expected < MARGIN * scene.end_ns:
         pause = COMPUTE_NS if step % steps == 0 else REDUCE_NS
         slowed = expected >= start_ns
         now = []

@@ -7,6 +7,8 @@ from int_analyzer.synth.state import SET_DRAIN, SET_LOOP, SET_LOSS
 from int_analyzer.synth.world import Action, byte_time
 
 LOSS_UNIT = 1 << 24
+LOOPED_SHARE = 0.02
+"""Of a link's speed, into a loop: a packet runs around 30 times before it is dropped, and the loop itself shall not congest."""
 
 
 def slow_link(scene: Scene) -> None:
@@ -34,12 +36,12 @@ def slow_receiver(scene: Scene) -> None:
 
 
 def lossy_cable(scene: Scene) -> None:
-    """One packet in 100 to 500 is lost on a cable between leaf and spine; nothing queues."""
+    """One packet in 50 to 200 is lost on a cable between leaf and spine; nothing queues."""
     scene.background(scene.load)
     link = scene.any_uplink()
     start, end = scene.window(longest=0.5)
-    scene.load_link(link, 0.2 * float(scene.fabric.links.speed_bps[link]), 0, scene.end_ns, flows=12)
-    loss = scene.chance.uniform(0.002, 0.01)
+    scene.load_link(link, 0.25 * float(scene.fabric.links.speed_bps[link]), 0, scene.end_ns, flows=12)
+    loss = scene.chance.uniform(0.005, 0.02)
     scene.actions += [Action(start, SET_LOSS, link, int(loss * LOSS_UNIT)), Action(end, SET_LOSS, link, 0)]
     scene.roots.append(Root(link, "degraded-link", start, end, fills=False))
 
@@ -61,10 +63,11 @@ def loop(scene: Scene) -> None:
     spine = int(chance.integers(fabric.spines))
     wrong = int(chance.choice([leaf for leaf in range(fabric.leaves) if leaf != fabric.leaf_of(host)]))
     scene.background(scene.load, [other for other in range(fabric.hosts) if other != host])
+    uplink_bps = float(fabric.links.speed_bps[fabric.to_spine(wrong, spine)])
     for source in scene.pick(4, leaves_apart={fabric.leaf_of(host)}):
-        scene.stream(source, host, 0.05 * scene.host_bps, 0, scene.end_ns, scene.steer(source, host, spine))
+        scene.stream(source, host, LOOPED_SHARE * uplink_bps / 4, 0, scene.end_ns, scene.steer(source, host, spine))
     start = int(scene.end_ns * chance.uniform(0.3, 0.6))
-    end = start + int(chance.uniform(150_000, 300_000))
+    end = start + int(chance.uniform(400_000, 800_000))
     any_link = fabric.to_leaf(spine, wrong)
     scene.options["loop"] = (host, wrong)
     scene.actions += [Action(start, SET_LOOP, any_link, spine), Action(end, SET_LOOP, any_link, -1)]

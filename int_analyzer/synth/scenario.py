@@ -103,12 +103,12 @@ def simulate_scenario(name: str, knobs: Knobs | None = None) -> Trace:
 
 
 def _simulate(scenario: Scenario, fabric: Fabric, seed: int, load: float, seconds: float) -> Trace:
-    scene = Scene(fabric, seed, round(seconds * 1000 * MILLISECOND), load)
+    scene = Scene(scenario.id, fabric, seed, round(seconds * 1000 * MILLISECOND), load)
     scenario.build(scene)
     settings = Settings(seed=seed, seconds=seconds, **scene.options)
     flows = address_flows(fabric, scene.traffic, seed)
     world = run(build_world(fabric, scene.traffic, flows, scene.actions, settings))
     clocks = wind_clocks(fabric.sites, scene.clock_offset_ns, scene.clock_drift_ppb, seed)
     ground = read_ground(world, len(fabric.links.source))
-    truth = tell_truth(scenario.id, scene, settings, clocks, flows, world, ground)
+    truth = tell_truth(scene, settings, clocks, flows, world, ground)
     return Trace(read_packets(world, fabric, flows), read_hops(world, fabric, clocks), flows, fabric, write_profile(fabric), truth)

@@ -42,6 +42,7 @@ class Root:
 class Scene:
     """Filled by a scenario's build function. `options` are settings of world.Settings that it needs."""
 
+    name: str
     fabric: Fabric
     seed: int
     end_ns: int
@@ -56,7 +57,7 @@ class Scene:
     hosts: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.chance = np.random.default_rng((self.seed, 3))
+        self.chance = np.random.default_rng((self.seed, 3, *self.name.encode()))
 
     @property
     def host_bps(self) -> int:

@@ -9,6 +9,7 @@ from int_analyzer.synth.rate import pause_after
 from int_analyzer.synth.state import (
     ACK_EVERY,
     C_ARMED,
+    C_ASKED,
     C_END,
     C_FLOW,
     C_HIGHEST,
@@ -32,6 +33,7 @@ from int_analyzer.synth.state import (
     L_IP_ID,
     L_WAITING,
     L_WAITING_LAST,
+    MTU,
     M_BYTES,
     M_FIRST,
     M_FLOW,
@@ -41,7 +43,6 @@ from int_analyzer.synth.state import (
     M_PACKETS,
     M_POSTED,
     M_RECEIVED,
-    MTU,
     NONE,
     NOW,
     P_ACK_REQ,
@@ -60,16 +61,7 @@ from int_analyzer.synth.state import (
     WRITE,
     World,
 )
-from int_analyzer.synth.trace import (
-    READ_REQUEST,
-    RESPONSE_FIRST,
-    RESPONSE_ONLY,
-    SEND_FIRST,
-    SEND_ONLY,
-    SYNDROME_ACK,
-    WRITE_FIRST,
-    WRITE_ONLY,
-)
+from int_analyzer.synth.trace import (READ_REQUEST, RESPONSE_FIRST, RESPONSE_ONLY, SEND_FIRST, SEND_ONLY, SYNDROME_ACK, WRITE_FIRST, WRITE_ONLY)
 
 HEADER_BYTES = 14 + 4 + 20 + 8 + 12 + 4
 """Ethernet with its check sequence, IPv4, UDP, BTH, ICRC."""
@@ -172,7 +164,8 @@ def emit(w: World, context: int) -> None:
         if index < state[context + C_HIGHEST]:
             state[RETRANSMITTED] += 1
         state[context + C_HIGHEST] = max(state[context + C_HIGHEST], following)
-        watch(w, context, index)
+        if kind == READ or pool[packet + P_ACK_REQ] != 0:
+            watch(w, context, following)
     size = pool[packet + P_BYTES]
     # The port first: what it does with the packet does not depend on the pacing, but the packet's place may be free soon.
     send_from_host(w, flow, packet, DATA)
@@ -183,11 +176,12 @@ def emit(w: World, context: int) -> None:
 
 
 @kernel
-def watch(w: World, context: int, index: int) -> None:
-    """See to it that progress is looked for while something is unacknowledged."""
+def watch(w: World, context: int, following: int) -> None:
+    """A packet asks for an answer: all before index `following` must be acknowledged in time."""
     state = w.state
-    if index == state[context + C_UNACKED]:
+    if state[context + C_ASKED] <= state[context + C_UNACKED]:
         state[context + C_PROGRESS] = state[NOW]
+    state[context + C_ASKED] = max(state[context + C_ASKED], following)
     if state[context + C_ARMED] == 0:
         state[context + C_ARMED] = 1
         push(w, state[context + C_PROGRESS] + state[TIMEOUT], TIMER, context)
@@ -198,7 +192,7 @@ def look_for_progress(w: World, context: int) -> None:
     """The timer of a context has run out: send again what was not acknowledged for too long."""
     state = w.state
     state[context + C_ARMED] = 0
-    if state[context + C_UNACKED_MESSAGE] == NONE or state[context + C_HIGHEST] == state[context + C_UNACKED]:
+    if state[context + C_ASKED] <= state[context + C_UNACKED]:
         return
     due = state[context + C_PROGRESS] + state[TIMEOUT]
     if due <= state[NOW]:

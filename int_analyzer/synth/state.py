@@ -176,11 +176,12 @@ IDLE, SCHEDULED, WAITING = 0, 1, 2
     C_END,
     C_UNACKED,
     C_UNACKED_MESSAGE,
-    C_HIGHEST,
+    C_HIGHEST,  # all before it was sent at least once, and all before it must be acknowledged in time
+    C_ASKED,
     C_ARMED,
     C_PROGRESS,
     CONTEXT_WORDS,
-) = range(23)
+) = range(24)
 
 SEND, WRITE, READ = 0, 1, 2
 

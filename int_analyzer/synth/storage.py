@@ -5,8 +5,12 @@ from __future__ import annotations
 from int_analyzer.synth.scene import Scene
 
 COMMAND_BYTES, COMPLETION_BYTES, BLOCK_BYTES = 64, 16, 131_072
-PREPARE_NS, SERVE_NS, NEXT_NS = 8_000, 60_000, 30_000
-"""A host until its data is ready, a target until it acts on a command, a host until its next command, as they are when all is well."""
+PREPARE_NS, SERVE_NS = 8_000, 60_000
+"""A host until its data is ready, a target until it acts on a command, as they are when all is well."""
+TARGET_LOAD = 0.15
+"""Of a target's link: a host waits so long before its next command."""
+CARD_SHARE = 0.25
+"""A storage stack moves one block with this share of its link."""
 QUEUE_PAIRS = 2
 """Of a host at every target."""
 
@@ -17,7 +21,7 @@ def storage_slow(scene: Scene) -> None:
     slow = int(scene.chance.choice(targets))
     start, late = _trouble(scene)
     first = _serve(scene, hosts, targets, "both", slow, start, late)
-    scene.hosts.append({"host": slow, "cause": "DAL", "message": first, "late_ns": late})
+    scene.hosts.append({"host": slow, "cause": "DAL", "message": first, "waited_ns": late, "late_ns": late})
 
 
 def prepare_slow(scene: Scene) -> None:
@@ -26,7 +30,7 @@ def prepare_slow(scene: Scene) -> None:
     slow = int(scene.chance.choice(hosts))
     start, late = _trouble(scene)
     first = _serve(scene, hosts, targets, "write", slow, start, late)
-    scene.hosts.append({"host": slow, "cause": "DPL", "message": first, "late_ns": late})
+    scene.hosts.append({"host": slow, "cause": "DPL", "message": first, "waited_ns": 0, "late_ns": late})
 
 
 def _divide(scene: Scene) -> tuple[list[int], list[int]]:
@@ -47,11 +51,12 @@ def _serve(scene: Scene, hosts: list[int], targets: list[int], kinds: str, slow:
     Returns the first message that was late, None if there is none.
     """
     late_messages = []
-    usual = 2 * BLOCK_BYTES * 8e9 / scene.host_bps + PREPARE_NS + SERVE_NS + NEXT_NS
+    usual = len(hosts) * QUEUE_PAIRS * BLOCK_BYTES * 8e9 / scene.host_bps / TARGET_LOAD
+    rest = usual - BLOCK_BYTES * 8e9 / (CARD_SHARE * scene.host_bps) - PREPARE_NS - SERVE_NS
     for pair in range(len(hosts) * len(targets) * QUEUE_PAIRS):
         host, target = hosts[pair % len(hosts)], targets[pair // len(hosts) % len(targets)]
-        flow = scene.traffic.connect(host, target)
-        expected = scene.chance.uniform(0, 500_000)
+        flow = scene.traffic.connect(host, target, CARD_SHARE * scene.host_bps)
+        expected = scene.chance.uniform(0, usual)
         command = scene.traffic.send_at(expected, flow, COMMAND_BYTES, "send")
         while expected < scene.end_ns:
             late = late_ns if expected >= start_ns and slow in (host, target) else 0
@@ -59,7 +64,7 @@ def _serve(scene: Scene, hosts: list[int], targets: list[int], kinds: str, slow:
             served, done = _transfer(scene, flow, command, reads, late if slow == target else 0, late if slow == host else 0)
             if late:
                 late_messages.append((expected, served))
-            command = scene.traffic.send_after([done], flow, COMMAND_BYTES, "send", delay_ns=scene.chance.uniform(0.5, 1.5) * NEXT_NS)
+            command = scene.traffic.send_after([done], flow, COMMAND_BYTES, "send", delay_ns=scene.chance.uniform(0.5, 1.5) * rest)
             expected += usual + late
     return min(late_messages)[1] if late_messages else None
 

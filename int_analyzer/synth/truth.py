@@ -75,20 +75,20 @@ _COUNTED = {
 }
 
 
-def tell_truth(name: str, scene: Scene, settings: Settings, clocks: Clocks, flows: Flows, world: World, ground: Ground) -> dict[str, Any]:
+def tell_truth(scene: Scene, settings: Settings, clocks: Clocks, flows: Flows, world: World, ground: Ground) -> dict[str, Any]:
     """The truth document. Raises ScenarioError if the situation did not arise."""
     fabric = scene.fabric
     when = _times_of(scene, world)
     return {
         "version": VERSION,
-        "scenario": name,
+        "scenario": scene.name,
         "seed": scene.seed,
         "data_plane": "simulation",
         "topology": {"leaves": fabric.leaves, "spines": fabric.spines, "hosts_per_leaf": fabric.hosts_per_leaf},
         "nothing": not scene.roots and not scene.events and not scene.hosts,
-        "congested": [_root(name, scene, root, flows, ground, when) for root in scene.roots],
+        "congested": [_root(scene, root, flows, ground, when) for root in scene.roots],
         "events": [_event(scene, event, flows) for event in scene.events],
-        "hosts": [_host(scene, trouble, settings, world, when) for trouble in scene.hosts],
+        "hosts": [_host(scene, trouble, when) for trouble in scene.hosts],
         "clocks": {
             str(fabric.node_id(site)): {"offset_ns": int(clocks.offset_ns[site]), "drift_ppm": float(clocks.drift_ppb[site]) / 1000}
             for site in range(fabric.hosts, fabric.sites)
@@ -104,7 +104,7 @@ def tell_truth(name: str, scene: Scene, settings: Settings, clocks: Clocks, flow
     }
 
 
-def _root(name: str, scene: Scene, root: Root, flows: Flows, ground: Ground, when: Callable[[int], tuple[int, int]]) -> dict[str, Any]:
+def _root(scene: Scene, root: Root, flows: Flows, ground: Ground, when: Callable[[int], tuple[int, int]]) -> dict[str, Any]:
     start, end = root.start_ns, root.end_ns
     entry = _port(scene.fabric, root.link) | {"queue": int(QUEUE_IDS[DATA]), "cause": root.cause, "how": HOW[root.cause]}
     if root.bursts:
@@ -114,7 +114,7 @@ def _root(name: str, scene: Scene, root: Root, flows: Flows, ground: Ground, whe
     elif root.fills:
         filled = ground.filled(root.link, FILLED_BYTES, start, min(end + int(AFTERMATH * scene.end_ns), scene.end_ns))
         if filled is None:
-            raise ScenarioError(f"{name}: with these settings the queue that is to be congested never fills")
+            raise ScenarioError(f"{scene.name}: with these settings the queue that is to be congested never fills")
         start, end = max(filled[0], start), filled[1]
     victims = find_victims(scene.fabric, ground, root.link, start, end)
     return entry | {
@@ -154,19 +154,17 @@ def _event(scene: Scene, event: dict[str, Any], flows: Flows) -> dict[str, Any]:
     }
 
 
-def _host(scene: Scene, trouble: dict[str, Any], settings: Settings, world: World, when: Callable[[int], tuple[int, int]]) -> dict[str, Any]:
+def _host(scene: Scene, trouble: dict[str, Any], when: Callable[[int], tuple[int, int]]) -> dict[str, Any]:
     host = trouble["host"]
-    start = trouble.get("start")
-    if start is None:
-        if trouble["message"] is None or when(trouble["message"])[0] < 0:
-            raise ScenarioError("the capture ends before the host is slow")
-        start = when(trouble["message"])[0] - trouble["late_ns"]
+    if trouble["message"] is None or when(trouble["message"])[0] < 0:
+        raise ScenarioError(f"{scene.name}: with these settings the capture ends before the host is slow")
+    start = when(trouble["message"])[0] - trouble["waited_ns"]
     return {
         "host": str(ipaddress.IPv4Address(scene.fabric.address(host))),
         "name": scene.fabric.site_name(host),
         "cause": trouble["cause"],
         "from_ns": EPOCH_NS + start,
-        "late_ns": trouble.get("late_ns"),
+        "late_ns": trouble["late_ns"],
     }
 
 

@@ -146,7 +146,7 @@ class Settings:
     ecn_most: float = 0.2
     window_packets: int = 128
     ack_every: int = 16
-    timeout_ns: int = 4_000_000
+    timeout_ns: int = 16_777_216
     pipeline_ns: int = 400
     telemetry_every: int = 1
     telemetry_bytes: int = 24
