@@ -13,7 +13,6 @@ from int_analyzer.capture.records import KIND_PCAP
 from int_analyzer.capture.records_encode import RECORD_ROOM, data_at, file_head, put_record
 from int_analyzer.columns import ARENA_BYTES, N_PACKETS, Columns, get, put
 from int_analyzer.packet_encode import LONGEST, MIRRORED, Surroundings, encode_packet
-from int_analyzer.schema import ABSENT32, HAS_ICRC
 from int_analyzer.wire.read import Buffer
 
 # cursor: int64[4], where the writing of a batch stands
@@ -31,13 +30,9 @@ def encode_batch(buffer: Buffer, stop: int, columns: Any, packets: int, kind: in
     at, row, report, mirror = cursor[AT], cursor[ROW], cursor[REPORT], cursor[MIRROR]
     while row < packets and at + RECORD_ROOM + LONGEST <= stop:
         begin = data_at(at, kind)
-        original = encode_packet(buffer, begin, columns, row, report, mirror, surroundings) - begin
-        captured = original
-        if snaplen != 0 and original > snaplen:
-            captured = snaplen
-            roce = get(columns, "packets.roce_row", row)
-            if roce != ABSENT32:
-                put(columns, "roce.present", roce, get(columns, "roce.present", roce) & ~HAS_ICRC)
+        limit = snaplen if snaplen != 0 else LONGEST
+        original = encode_packet(buffer, begin, begin + limit, columns, row, report, mirror, surroundings) - begin
+        captured = min(original, limit)
         put(columns, "packets.original_bytes", row, original)
         put(columns, "packets.captured_bytes", row, captured)
         at = put_record(buffer, at, kind, get(columns, "packets.time_ns", row), captured, original)

@@ -66,8 +66,8 @@ _REPORT_SOURCE_PORT = 0x8000
 
 
 @kernel
-def encode_packet(buffer: Buffer, at: int, columns: Any, row: int, report: int, mirror: int, surroundings: Any) -> int:
-    """Write the packet of row `row` from `at` on: where it ends.
+def encode_packet(buffer: Buffer, at: int, stop: int, columns: Any, row: int, report: int, mirror: int, surroundings: Any) -> int:
+    """Write the packet of row `row` from `at` on: where it ends. What would stand from `stop` on is not captured and need not be written.
 
     `report` is its first row in reports if it has any (`report_count`), `mirror` its row in mirrors if it has one (`tunnels`).
     """
@@ -80,7 +80,8 @@ def encode_packet(buffer: Buffer, at: int, columns: Any, row: int, report: int, 
     if reports != 0:
         frame = datagram + _ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES + report_bytes(columns, report, reports)
         with_link = has_link_header(columns, report + reports - 1)
-    end = _put_frame(buffer, frame, with_link, reports != 0, columns, row, surroundings)
+    cut = frame + surroundings.reported_bytes if reports != 0 else frame + LONGEST
+    end = min(_put_frame(buffer, frame, min(stop, cut), with_link, columns, row, surroundings), cut)
     if reports != 0:
         node = get(columns, "reports.node_id", report)
         source, collector = surroundings.reporter + (node & 0xFFFF), surroundings.collector
@@ -98,8 +99,8 @@ def encode_packet(buffer: Buffer, at: int, columns: Any, row: int, report: int, 
 
 
 @kernel
-def _put_frame(buffer: Buffer, at: int, with_link: bool, reported: bool, columns: Any, row: int, surroundings: Any) -> int:
-    """The packet itself, with a link header or without, cut where it is reported: where it ends."""
+def _put_frame(buffer: Buffer, at: int, stop: int, with_link: bool, columns: Any, row: int, surroundings: Any) -> int:
+    """The packet itself, with a link header or without: where it ends."""
     telemetry, hops = _stack(columns, row)
     version, vlan = get(columns, "packets.ip_version", row), get(columns, "packets.vlan_id", row)
     network = at + ethernet_bytes(vlan) if with_link else at
@@ -108,7 +109,9 @@ def _put_frame(buffer: Buffer, at: int, with_link: bool, reported: bool, columns
         transport = network + IPV4_BYTES + options
     else:
         transport = network + IPV6_BYTES + (extension_bytes(columns, row, hops) if telemetry == FORMAT_IOAM_TRACE else 0)
-    end = _put_transport(buffer, network, transport, telemetry, hops, columns, row, surroundings)
+    if version == 6:
+        stop = at + LONGEST  # its UDP checksum covers all bytes, captured or not
+    end = _put_transport(buffer, network, transport, stop, telemetry, hops, columns, row, surroundings)
     if with_link:
         source, destination = get(columns, "packets.src_lo", row), get(columns, "packets.dst_lo", row)
         put_ethernet(buffer, at, source, destination, vlan, ETHERTYPE_IPV4 if version == 4 else ETHERTYPE_IPV6)
@@ -127,23 +130,30 @@ def _put_frame(buffer: Buffer, at: int, with_link: bool, reported: bool, columns
         put_ipv6(buffer, network, following, end, columns, row)
     roce = get(columns, "packets.roce_row", row)
     if roce != ABSENT32:
-        # the invariant CRC covers fields of the network header, so it comes after that
-        bth = end - roce_bytes(columns, roce)
-        value = icrc(buffer, version, network, transport, bth, end, get(columns, "packets.dst_port", row))
-        put_u32(buffer, end - ICRC_BYTES, value)
-        put(columns, "roce.icrc_raw", roce, value)
-        put(columns, "roce.present", roce, get(columns, "roce.present", roce) | HAS_ICRC | HAS_PAYLOAD)
+        _put_icrc(buffer, network, transport, end, stop, columns, row, roce)
     if version == 6 and get(columns, "packets.protocol", row) == PROTOCOL_UDP:
         put_udp_checksum_6(buffer, network, transport, end)
-    if reported and surroundings.reported_bytes < end - at:
-        end = at + surroundings.reported_bytes
-        if roce != ABSENT32:
-            put(columns, "roce.present", roce, get(columns, "roce.present", roce) & ~HAS_ICRC)
     return end
 
 
 @kernel
-def _put_transport(buffer: Buffer, network: int, at: int, telemetry: int, hops: int, columns: Any, row: int, surroundings: Any) -> int:
+def _put_icrc(buffer: Buffer, network: int, transport: int, end: int, stop: int, columns: Any, row: int, roce: int) -> None:
+    """The ICRC of a packet whose headers are written: it covers fields of all of them."""
+    present = get(columns, "roce.present", roce)
+    if end > stop:
+        put(columns, "roce.present", roce, present & ~HAS_ICRC | HAS_PAYLOAD)
+        return
+    bth = end - roce_bytes(columns, roce)
+    value = icrc(buffer, get(columns, "packets.ip_version", row), network, transport, bth, end, get(columns, "packets.dst_port", row))
+    put_u32(buffer, end - ICRC_BYTES, value)
+    put(columns, "roce.icrc_raw", roce, value)
+    put(columns, "roce.present", roce, present | HAS_ICRC | HAS_PAYLOAD)
+
+
+@kernel
+def _put_transport(
+    buffer: Buffer, network: int, at: int, stop: int, telemetry: int, hops: int, columns: Any, row: int, surroundings: Any
+) -> int:
     """UDP with INT and RoCEv2 from `at` on, all but the ICRC; zeros up to the packet's length where there is no RoCEv2: where it ends."""
     roce = get(columns, "packets.roce_row", row)
     if get(columns, "packets.protocol", row) != PROTOCOL_UDP:
@@ -168,7 +178,7 @@ def _put_transport(buffer: Buffer, network: int, at: int, telemetry: int, hops: 
             port = surroundings.int_port
     if roce != ABSENT32:
         end = behind + roce_bytes(columns, roce)
-        put_roce(buffer, behind, end, columns, roce)
+        put_roce(buffer, behind, min(end - ICRC_BYTES, stop), columns, roce)
     else:
         end = max(behind, network + get(columns, "packets.ip_bytes", row))
         put_zeros(buffer, behind, end)

@@ -35,7 +35,7 @@ def roce_bytes(columns: Any, row: int) -> int:
 
 @kernel
 def put_roce(buffer: Buffer, at: int, end: int, columns: Any, row: int) -> None:
-    """BTH, extension headers and data of row `row`, all but the ICRC before `end`. Data are zeros."""
+    """BTH, extension headers and data of row `row`, these as zeros up to `end`."""
     carries = OPCODES[get(columns, "roce.opcode", row)]
     put_u8(buffer, at, get(columns, "roce.opcode", row))
     put_u8(
@@ -53,7 +53,7 @@ def put_roce(buffer: Buffer, at: int, end: int, columns: Any, row: int) -> None:
         get(columns, "roce.fecn", row) << 31 | get(columns, "roce.becn", row) << 30 | get(columns, "roce.dest_qp", row),
     )
     put_u32(buffer, at + 8, get(columns, "roce.ack_req", row) << 31 | get(columns, "roce.psn", row))
-    put_zeros(buffer, _extensions(buffer, at + BTH_BYTES, carries, columns, row), end - ICRC_BYTES)
+    put_zeros(buffer, _extensions(buffer, at + BTH_BYTES, carries, columns, row), end)
 
 
 @kernel
