@@ -1,4 +1,4 @@
-"""Machine-level loads for compiled kernels: what `wire.read` becomes. Imported only once numba is."""
+"""Machine-level loads and stores for compiled kernels: what `wire.read` and `wire.write` become. Imported only once numba is."""
 
 from __future__ import annotations
 
@@ -65,6 +65,54 @@ def checked(width: int, little: bool) -> Any:
         return value
 
     return load
+
+
+def unaligned_store(width: int, little: bool) -> Any:
+    """(buffer, offset, value): an unaligned store of the lowest `width` bytes and, for network order, a byte swap."""
+    if width in (3, 6, 7):
+        return _composed_store(width)
+
+    @intrinsic
+    def store(typingctx: Any, buffer: Any, offset: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+            word = ir.IntType(8 * width)
+            pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), word.as_pointer())
+            given = arguments[2] if width == 8 else builder.trunc(arguments[2], word)
+            builder.store(builder.bswap(given) if width > 1 and not little else given, pointer, align=1)
+            return context.get_dummy_value()
+
+        return types.none(buffer, types.int64, types.int64), codegen
+
+    return store
+
+
+def _composed_store(width: int) -> Any:
+    """Widths that are no machine word: never touches a byte outside the field."""
+    high = {3: 1, 6: 2, 7: 3}[width]
+    first, second = unaligned_store(high, False), unaligned_store(width - high, False)
+    shift = 8 * (width - high)
+
+    @numba.njit(nogil=True, inline="never")
+    def store(buffer: Any, offset: Any, value: Any) -> None:
+        first(buffer, offset, value >> shift)
+        second(buffer, offset + high, value)
+
+    return store
+
+
+def checked_store(width: int, little: bool) -> Any:
+    """The same byte by byte, each index checked by numba."""
+
+    @numba.njit(nogil=True, boundscheck=True)
+    def store(buffer: Any, offset: Any, value: Any) -> None:
+        if offset < 0:
+            raise IndexError("negative offset")
+        for i in range(width):
+            at = i if little else width - 1 - i
+            buffer[offset + at] = (value >> np.int64(8 * i)) & np.int64(0xFF)
+
+    return store
 
 
 def prefetch() -> Any:

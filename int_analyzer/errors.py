@@ -4,6 +4,7 @@ IntAnalyzerError
 ├── CaptureError    the bytes are not a capture, or stop being one
 ├── SourceError     the capture cannot be reached: missing, empty folder, no permission
 ├── ProfileError    the profile says something that cannot be
+├── ScenarioError   a scenario cannot be simulated as asked
 └── TruthError      a truth file cannot be understood
 """
 
@@ -50,3 +51,7 @@ class TruthError(IntAnalyzerError):
         super().__init__(f"{path}: {reason}")
         self.path = str(path)
         self.reason = reason
+
+
+class ScenarioError(IntAnalyzerError):
+    """A scenario is not known, or does not arise with the settings given."""

@@ -12,7 +12,7 @@ from int_analyzer import _jit, schema, settings
 from int_analyzer.capture import records
 from int_analyzer.columns import N_PACKETS, NEXT, STOP, Columns, allocate
 from int_analyzer.decode import STOP_FULL, decode_batch
-from int_analyzer.formats.dialect import DIALECTS
+from int_analyzer.formats.dialect import DIALECT_NAMES, DIALECTS
 
 Packet = tuple[bytes, int, int]
 """Captured bytes, original length, time in ns."""
@@ -31,6 +31,8 @@ def settings_of(profile: dict[str, Any] | None) -> Any:
     if profile.get("marker") is not None:
         made.numbers[settings.INT_MARKER] = np.uint64(profile["marker"]).astype(np.int64)
         made.numbers[settings.INT_MARKER_SET] = 1
+    if profile.get("dialect"):
+        made.numbers[settings.INT_DIALECT] = DIALECT_NAMES[profile["dialect"]]
     domains = [(domain, *words) for domain, words in profile.get("domains", {}).items()]
     return made._replace(
         domains=np.array(domains, dtype=np.int64).reshape(-1, 3),

@@ -5,10 +5,11 @@ Sources: RFC 1071 and 1624 (internet checksum), RFC 768, RFC 8200 §8.1 (pseudo 
 
 from __future__ import annotations
 
-import zlib
 from typing import NamedTuple
 
-_ICRC_BYTES = 4
+from int_analyzer.wire.checksum import folded, internet_sum
+from int_analyzer.wire.icrc import ICRC_BYTES, icrc
+
 _UDP = 17
 
 
@@ -63,13 +64,13 @@ class Sum(NamedTuple):
 
     def _of(self, data: bytes | bytearray, written: bool) -> int:
         """Ones' complement sum of everything covered, with or without the checksum itself."""
-        total = internet_sum(data[self.begin : self.end])
+        total = _sum(data, slice(self.begin, self.end))
         if not written:
-            total = _fold(total + (~int.from_bytes(data[self.at : self.at + 2], "big") & 0xFFFF))
+            total = folded(total + (~int.from_bytes(data[self.at : self.at + 2], "big") & 0xFFFF))
         if self.network is not None:
             source, destination = self.network.addresses
-            total += internet_sum(data[source]) + internet_sum(data[destination]) + self.protocol + _halves(self.end - self.begin)
-        return _fold(total)
+            total += _sum(data, source) + _sum(data, destination) + self.protocol + self.end - self.begin
+        return folded(total)
 
     def _adjusted(self, written: int, old: bytes, new: bytearray) -> int:
         """The checksum written in `old`, changed by what has changed in what is there of the packet (RFC 1624)."""
@@ -78,13 +79,13 @@ class Sum(NamedTuple):
         if self.network is not None:
             covered += self.network.addresses
         for part in covered:
-            total += (~internet_sum(old[part]) & 0xFFFF) + internet_sum(new[part])
-        return ~_fold(total) & 0xFFFF
+            total += (~_sum(old, part) & 0xFFFF) + _sum(new, part)
+        return ~folded(total) & 0xFFFF
 
 
 class Icrc(NamedTuple):
     """The invariant CRC in the last 4 bytes before `end`: IP header, UDP header and BTH are found, `port` is the destination port that
-    the sender wrote. Telemetry between the headers, IPv4 options and IPv6 extension headers were not there when it was computed."""
+    the sender wrote."""
 
     network: Network
     udp: int
@@ -94,7 +95,7 @@ class Icrc(NamedTuple):
 
     def apply(self, old: bytes, new: bytearray) -> None:
         """Write the CRC of `new`; one that was wrong becomes wrong anew."""
-        at = self.end - _ICRC_BYTES
+        at = self.end - ICRC_BYTES
         value = self._of(new)
         if self._of(old) != old[at : self.end]:
             value = bytes(byte ^ 0xFF for byte in value)
@@ -105,47 +106,13 @@ class Icrc(NamedTuple):
         return Icrc(self.network.moved(by), self.udp + by, self.bth + by, self.end + by, self.port)
 
     def _of(self, data: bytes | bytearray) -> bytes:
-        """The 4 bytes on the wire for the packet as it was sent. Fields that switches change count as ones (§17.9.3)."""
-        size = self.end - self.bth
-        if self.network.version == 4:
-            head = bytearray(data[self.network.at : self.network.at + 20])
-            head[0] = 0x45
-            head[2:4] = _word(20 + 8 + size)
-            head[9] = _UDP
-            for masked in (1, 8, 10, 11):
-                head[masked] = 0xFF
-        else:
-            head = bytearray(data[self.network.at : self.network.at + 40])
-            head[:4] = b"\x6f\xff\xff\xff"
-            head[4:6] = _word(8 + size)
-            head[6], head[7] = _UDP, 0xFF
-        head += data[self.udp : self.udp + 2] + _word(self.port) + _word(8 + size) + b"\xff\xff"
-        transport = bytearray(data[self.bth : self.end - _ICRC_BYTES])
-        transport[4] = 0xFF
-        return zlib.crc32(transport, zlib.crc32(head, zlib.crc32(b"\xff" * 8))).to_bytes(4, "little")
+        """The 4 bytes on the wire for the packet as it was sent."""
+        value = icrc(data, self.network.version, self.network.at, self.udp, self.bth, self.end, self.port)
+        return value.to_bytes(ICRC_BYTES, "big")
 
 
 Fix = Sum | Icrc
 
 
-def internet_sum(data: bytes | bytearray) -> int:
-    """Ones' complement sum of 16-bit words (RFC 1071), an odd byte padded with zero."""
-    if len(data) % 2:
-        data = bytes(data) + b"\0"
-    total = int.from_bytes(data, "big")
-    # 2^16 is 1 modulo 0xFFFF, so the sum of the words is the number modulo 0xFFFF; only 0 has two forms
-    return total % 0xFFFF or (0xFFFF if total else 0)
-
-
-def _fold(total: int) -> int:
-    return total % 0xFFFF or (0xFFFF if total else 0)
-
-
-def _halves(length: int) -> int:
-    # in IPv6 the length has 32 bits
-    high, low = divmod(length, 0x10000)
-    return high + low
-
-
-def _word(value: int) -> bytes:
-    return (value % 0x10000).to_bytes(2, "big")
+def _sum(data: bytes | bytearray, part: slice) -> int:
+    return internet_sum(data, part.start, part.stop)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from int_analyzer.anonymize.rewrite import Rewriter
 from int_analyzer.anonymize.writer import PcapngWriter, PcapWriter
@@ -31,9 +28,7 @@ from int_analyzer.capture.records import (
     next_record,
 )
 from int_analyzer.errors import IntAnalyzerError, SourceError
-from int_analyzer.output import replacing
-
-STANDARD = "-"
+from int_analyzer.output import STANDARD, opened
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes read so far and, where known, all bytes."""
@@ -59,7 +54,7 @@ def copy(capture: str, output: str, rewriter: Rewriter, *, shift_s: int = 0, pro
     if output != STANDARD and capture != STANDARD and Path(output).exists() and Path(capture).samefile(output):
         raise IntAnalyzerError(f"{output}: is the capture itself: name another file")
     outcome = Outcome()
-    with open_source(capture) as source, _target(output) as target:
+    with open_source(capture) as source, opened(output) as target:
         writer = (PcapWriter if source.kind == "pcap" else PcapngWriter)(target, shift_s)
         for window in source.windows():
             _records(source, window, writer, rewriter, outcome, progress)
@@ -96,31 +91,3 @@ def _records(source: Source, window: Window, writer: Any, rewriter: Rewriter, ou
             if found == IS_DAMAGED:
                 source.damage(window.base + window.position, DAMAGES[record[DAMAGE]])
             return
-
-
-@contextmanager
-def _target(output: str) -> Iterator[BinaryIO]:
-    """The output, opened; a file appears only when all of it is written."""
-    if output == STANDARD:
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    path = Path(output)
-    with replacing(path) as part, part.open("wb") as file, _compressed(file, path.suffix) as target:
-        yield target
-
-
-@contextmanager
-def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
-    if suffix == ".gz":
-        # without a name and a time in its header
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as target:
-            yield cast(BinaryIO, target)
-    elif suffix == ".zst":
-        import zstandard
-
-        with zstandard.ZstdCompressor().stream_writer(file, closefd=False) as target:
-            yield cast(BinaryIO, target)
-    else:
-        yield file

@@ -28,9 +28,10 @@ from int_analyzer.schema import (
     STATUS_CODE,
     WARNING_BIT,
 )
+from int_analyzer.wire.icrc import ICRC_BYTES
 from int_analyzer.wire.read import Buffer, u8, u16, u24, u32, u64
 
-BTH_BYTES, ICRC_BYTES = 12, 4
+BTH_BYTES = 12
 OPCODE_CNP = 0x81
 
 OK = STATUS_CODE["ok"]
@@ -41,49 +42,47 @@ PAYLOAD_NEGATIVE = STATUS_CODE["bth-payload-negative"]
 VERSION = WARNING_BIT["bth-version"]
 
 # What an opcode carries behind the BTH, in wire order, one bit each; the low byte of the table entry is the size of it all.
-_RDETH, _DETH, _XRCETH, _FETH, _RETH, _ATOMIC, _AETH, _ATOMIC_ACK, _IMMEDIATE, _INVALIDATE, _CNP, _KNOWN = (
-    1 << (8 + bit) for bit in range(12)
-)
+RDETH, DETH, XRCETH, FETH, RETH, ATOMIC, AETH, ATOMIC_ACK, IMMEDIATE, INVALIDATE, CNP, KNOWN = (1 << (8 + bit) for bit in range(12))
 _SIZES = {
-    _RDETH: 4,
-    _DETH: 8,
-    _XRCETH: 4,
-    _FETH: 4,
-    _RETH: 16,
-    _ATOMIC: 28,
-    _AETH: 4,
-    _ATOMIC_ACK: 8,
-    _IMMEDIATE: 4,
-    _INVALIDATE: 4,
-    _CNP: 16,
+    RDETH: 4,
+    DETH: 8,
+    XRCETH: 4,
+    FETH: 4,
+    RETH: 16,
+    ATOMIC: 28,
+    AETH: 4,
+    ATOMIC_ACK: 8,
+    IMMEDIATE: 4,
+    INVALIDATE: 4,
+    CNP: 16,
 }
 
 _RELIABLE = {
     0x00: 0,
     0x01: 0,
     0x02: 0,
-    0x03: _IMMEDIATE,
+    0x03: IMMEDIATE,
     0x04: 0,
-    0x05: _IMMEDIATE,
-    0x06: _RETH,
+    0x05: IMMEDIATE,
+    0x06: RETH,
     0x07: 0,
     0x08: 0,
-    0x09: _IMMEDIATE,
-    0x0A: _RETH,
-    0x0B: _RETH | _IMMEDIATE,
-    0x0C: _RETH,
-    0x0D: _AETH,
+    0x09: IMMEDIATE,
+    0x0A: RETH,
+    0x0B: RETH | IMMEDIATE,
+    0x0C: RETH,
+    0x0D: AETH,
     0x0E: 0,
-    0x0F: _AETH,
-    0x10: _AETH,
-    0x11: _AETH,
-    0x12: _AETH | _ATOMIC_ACK,
-    0x13: _ATOMIC,
-    0x14: _ATOMIC,
-    0x16: _INVALIDATE,
-    0x17: _INVALIDATE,
-    0x1C: _FETH | _RETH,
-    0x1D: _RETH,
+    0x0F: AETH,
+    0x10: AETH,
+    0x11: AETH,
+    0x12: AETH | ATOMIC_ACK,
+    0x13: ATOMIC,
+    0x14: ATOMIC,
+    0x16: INVALIDATE,
+    0x17: INVALIDATE,
+    0x1C: FETH | RETH,
+    0x1D: RETH,
 }
 _RESPONSES = range(0x0D, 0x13)
 
@@ -93,14 +92,14 @@ def _opcode_table() -> Any:
     carries |= {0x20 | op: bits for op, bits in _RELIABLE.items() if op <= 0x0B}
     for op, bits in _RELIABLE.items():
         if op <= 0x14:
-            carries[0x40 | op] = bits | _RDETH | (0 if op in _RESPONSES else _DETH)
+            carries[0x40 | op] = bits | RDETH | (0 if op in _RESPONSES else DETH)
         if op <= 0x17:
-            carries[0xA0 | op] = bits | (0 if op in _RESPONSES else _XRCETH)
-    carries[0x55] = _RDETH | _DETH  # RESYNC
-    carries |= {0x64: _DETH, 0x65: _DETH | _IMMEDIATE, OPCODE_CNP: _CNP}
+            carries[0xA0 | op] = bits | (0 if op in _RESPONSES else XRCETH)
+    carries[0x55] = RDETH | DETH  # RESYNC
+    carries |= {0x64: DETH, 0x65: DETH | IMMEDIATE, OPCODE_CNP: CNP}
     table = np.zeros(256, dtype=np.int64)
     for opcode, bits in carries.items():
-        table[opcode] = bits | _KNOWN | sum(size for bit, size in _SIZES.items() if bits & bit)
+        table[opcode] = bits | KNOWN | sum(size for bit, size in _SIZES.items() if bits & bit)
     return table
 
 
@@ -161,23 +160,23 @@ def bth(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: i
 @inlined
 def _extensions(buffer: Buffer, at: int, limit: int, carries: int, present: int, columns: Any, row: int) -> tuple[bool, int, int]:
     """Extension headers in wire order, each only if it is whole: (all whole, where reading ended, presence bits)."""
-    if carries & (_RDETH | _DETH | _XRCETH | _FETH) != 0:
-        if carries & _RDETH != 0:
+    if carries & (RDETH | DETH | XRCETH | FETH) != 0:
+        if carries & RDETH != 0:
             if limit - at < 4:
                 return False, at, present
             at += 4
-        if carries & _DETH != 0:
+        if carries & DETH != 0:
             if limit - at < 8:
                 return False, at, present
             put(columns, "roce.queue_key", row, u32(buffer, at))
             put(columns, "roce.source_qp", row, u24(buffer, at + 5))
             present |= HAS_DETH
             at += 8
-        if carries & (_XRCETH | _FETH) != 0:
+        if carries & (XRCETH | FETH) != 0:
             if limit - at < 4:
                 return False, at, present
             at += 4
-    if carries & _RETH != 0:
+    if carries & RETH != 0:
         if limit - at < 16:
             return False, at, present
         put(columns, "roce.virtual_address", row, u64(buffer, at))
@@ -185,7 +184,7 @@ def _extensions(buffer: Buffer, at: int, limit: int, carries: int, present: int,
         put(columns, "roce.dma_bytes", row, u32(buffer, at + 12))
         present |= HAS_RETH | HAS_RKEY
         at += 16
-    if carries & _AETH != 0:
+    if carries & AETH != 0:
         if limit - at < 4:
             return False, at, present
         word = u32(buffer, at)
@@ -193,8 +192,8 @@ def _extensions(buffer: Buffer, at: int, limit: int, carries: int, present: int,
         put(columns, "roce.msn", row, word & 0xFFFFFF)
         present |= HAS_AETH
         at += 4
-    if carries & (_ATOMIC | _ATOMIC_ACK | _IMMEDIATE | _INVALIDATE | _CNP) != 0:
-        if carries & _ATOMIC != 0:
+    if carries & (ATOMIC | ATOMIC_ACK | IMMEDIATE | INVALIDATE | CNP) != 0:
+        if carries & ATOMIC != 0:
             if limit - at < 28:
                 return False, at, present
             put(columns, "roce.virtual_address", row, u64(buffer, at))
@@ -203,23 +202,23 @@ def _extensions(buffer: Buffer, at: int, limit: int, carries: int, present: int,
             put(columns, "roce.compare", row, u64(buffer, at + 20))
             present |= HAS_ATOMIC | HAS_RKEY
             at += 28
-        if carries & _ATOMIC_ACK != 0:
+        if carries & ATOMIC_ACK != 0:
             if limit - at < 8:
                 return False, at, present
             put(columns, "roce.original_data", row, u64(buffer, at))
             present |= HAS_ATOMIC_ACK
             at += 8
-        if carries & (_IMMEDIATE | _INVALIDATE) != 0:
+        if carries & (IMMEDIATE | INVALIDATE) != 0:
             if limit - at < 4:
                 return False, at, present
-            if carries & _IMMEDIATE != 0:
+            if carries & IMMEDIATE != 0:
                 put(columns, "roce.immediate", row, u32(buffer, at))
                 present |= HAS_IMMEDIATE
             else:
                 put(columns, "roce.rkey", row, u32(buffer, at))
                 present |= HAS_RKEY
             at += 4
-        if carries & _CNP != 0:
+        if carries & CNP != 0:
             if limit - at < 16:
                 return False, at, present
             at += 16

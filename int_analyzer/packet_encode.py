@@ -1,0 +1,199 @@
+"""One packet: from its rows to its bytes, the inverse of `packet`. The only place that puts layers around each other.
+
+    [Ethernet, IPv4, GRE, ERSPAN] [Ethernet, IPv4, UDP, report headers] Ethernet, IP, [UDP, [INT], RoCEv2 | zeros]
+     a row of mirrors              rows of reports
+
+Lengths, checksums and the ICRC are made here and written back to the rows, so that decoding gives the same rows again.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from int_analyzer._jit import kernel
+from int_analyzer.columns import get, put
+from int_analyzer.formats.int_05_encode import int_05_bytes, put_int_05
+from int_analyzer.formats.int_md_encode import int_md_bytes, int_mx_bytes, put_int_md, put_int_mx
+from int_analyzer.formats.int_report_encode import has_link_header, put_reports, report_bytes
+from int_analyzer.formats.ioam_encode import extension_bytes, ioam_bytes, put_extension
+from int_analyzer.formats.mri_encode import mri_bytes, put_mri
+from int_analyzer.formats.roce_encode import put_roce, roce_bytes
+from int_analyzer.schema import (
+    ABSENT16,
+    ABSENT32,
+    FORMAT_INT_05,
+    FORMAT_INT_MD_1,
+    FORMAT_INT_MD_2,
+    FORMAT_INT_MX,
+    FORMAT_IOAM_TRACE,
+    FORMAT_MRI,
+    FORMAT_NONE,
+    HAS_ICRC,
+    HAS_PAYLOAD,
+    HOP_FROM_REPORT,
+)
+from int_analyzer.wire import layer
+from int_analyzer.wire.checksum import put_udp_checksum_6
+from int_analyzer.wire.ethernet import ETHERTYPE_IPV4, ETHERTYPE_IPV6
+from int_analyzer.wire.ethernet_encode import ethernet_bytes, put_ethernet
+from int_analyzer.wire.icrc import ICRC_BYTES, icrc
+from int_analyzer.wire.ip import NEXT_HOP_BY_HOP, PROTOCOL_GRE, PROTOCOL_UDP
+from int_analyzer.wire.ip_encode import (
+    IPV4_BYTES,
+    IPV6_BYTES,
+    UDP_BYTES,
+    put_ipv4,
+    put_ipv6,
+    put_outer_ipv4,
+    put_outer_udp,
+    put_udp,
+)
+from int_analyzer.wire.mirror_encode import erspan_bytes, put_erspan
+from int_analyzer.wire.read import Buffer
+from int_analyzer.wire.write import put_u32, put_zeros
+
+Surroundings = namedtuple("Surroundings", ["int_port", "report_port", "reporter", "collector", "reported_bytes"])
+"""What stands around telemetry and no row tells of: UDP port of INT v2.x (0: the DSCP marks it), UDP port of reports, IPv4 address of
+a reporting node without its id, IPv4 address of the collector, bytes to which a reported packet is cut."""
+
+LONGEST = 1 << 17
+"""No packet with all that is put around it has more bytes: IP and UDP count theirs in 16 bits."""
+
+MIRRORED = layer.TUNNEL_ERSPAN_1 | layer.TUNNEL_ERSPAN_2 | layer.TUNNEL_ERSPAN_3
+_ETHERNET_BYTES = 14
+_REPORT_SOURCE_PORT = 0x8000
+
+
+@kernel
+def encode_packet(buffer: Buffer, at: int, stop: int, columns: Any, row: int, report: int, mirror: int, surroundings: Any) -> int:
+    """Write the packet of row `row` from `at` on: where it ends. What would stand from `stop` on is not captured and need not be written.
+
+    `report` is its first row in reports if it has any (`report_count`), `mirror` its row in mirrors if it has one (`tunnels`).
+    """
+    reports = get(columns, "packets.report_count", row)
+    mirrored = get(columns, "packets.tunnels", row) & MIRRORED != 0
+    outer, datagram = at, at
+    if mirrored:
+        datagram = outer + _ETHERNET_BYTES + IPV4_BYTES + erspan_bytes(columns, mirror)
+    frame, with_link = datagram, True
+    if reports != 0:
+        frame = datagram + _ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES + report_bytes(columns, report, reports)
+        with_link = has_link_header(columns, report + reports - 1)
+    cut = frame + surroundings.reported_bytes if reports != 0 else frame + LONGEST
+    end = min(_put_frame(buffer, frame, min(stop, cut), with_link, columns, row, surroundings), cut)
+    if reports != 0:
+        node = get(columns, "reports.node_id", report)
+        source, collector = surroundings.reporter + (node & 0xFFFF), surroundings.collector
+        put_ethernet(buffer, datagram, source, collector, ABSENT16, ETHERTYPE_IPV4)
+        network = datagram + _ETHERNET_BYTES
+        put_outer_udp(buffer, network, end, source, collector, _REPORT_SOURCE_PORT | node & 0x7FFF, surroundings.report_port)
+        put_reports(buffer, network + IPV4_BYTES + UDP_BYTES, columns, report, reports)
+    if mirrored:
+        source, collector = get(columns, "mirrors.outer_src_lo", mirror), surroundings.collector
+        put_ethernet(buffer, outer, source, collector, ABSENT16, ETHERTYPE_IPV4)
+        network = outer + _ETHERNET_BYTES
+        put_outer_ipv4(buffer, network, end, PROTOCOL_GRE, source, collector)
+        put_erspan(buffer, network + IPV4_BYTES, columns, mirror)
+    return end
+
+
+@kernel
+def _put_frame(buffer: Buffer, at: int, stop: int, with_link: bool, columns: Any, row: int, surroundings: Any) -> int:
+    """The packet itself, with a link header or without: where it ends."""
+    telemetry, hops = _stack(columns, row)
+    version, vlan = get(columns, "packets.ip_version", row), get(columns, "packets.vlan_id", row)
+    network = at + ethernet_bytes(vlan) if with_link else at
+    options = mri_bytes(hops) if telemetry == FORMAT_MRI else 0
+    if version == 4:
+        transport = network + IPV4_BYTES + options
+    else:
+        transport = network + IPV6_BYTES + (extension_bytes(columns, row, hops) if telemetry == FORMAT_IOAM_TRACE else 0)
+    if version == 6:
+        stop = at + LONGEST  # its UDP checksum covers all bytes, captured or not
+    end = _put_transport(buffer, network, transport, stop, telemetry, hops, columns, row, surroundings)
+    if with_link:
+        source, destination = get(columns, "packets.src_lo", row), get(columns, "packets.dst_lo", row)
+        put_ethernet(buffer, at, source, destination, vlan, ETHERTYPE_IPV4 if version == 4 else ETHERTYPE_IPV6)
+    put(columns, "packets.ip_bytes", row, end - network)
+    if version == 4:
+        if options != 0:
+            put(columns, "packets.telemetry_bytes", row, options)
+            put_mri(buffer, network + IPV4_BYTES, columns, row, hops)
+        put_ipv4(buffer, network, options, end, columns, row)
+    else:
+        following = get(columns, "packets.protocol", row)
+        if telemetry == FORMAT_IOAM_TRACE:
+            put(columns, "packets.telemetry_bytes", row, ioam_bytes(columns, row, hops))
+            put_extension(buffer, network + IPV6_BYTES, following, columns, row, hops)
+            following = NEXT_HOP_BY_HOP
+        put_ipv6(buffer, network, following, end, columns, row)
+    roce = get(columns, "packets.roce_row", row)
+    if roce != ABSENT32:
+        _put_icrc(buffer, network, transport, end, stop, columns, row, roce)
+    if version == 6 and get(columns, "packets.protocol", row) == PROTOCOL_UDP:
+        put_udp_checksum_6(buffer, network, transport, end)
+    return end
+
+
+@kernel
+def _put_icrc(buffer: Buffer, network: int, transport: int, end: int, stop: int, columns: Any, row: int, roce: int) -> None:
+    """The ICRC of a packet whose headers are written: it covers fields of all of them."""
+    present = get(columns, "roce.present", roce)
+    if end > stop:
+        put(columns, "roce.present", roce, present & ~HAS_ICRC | HAS_PAYLOAD)
+        return
+    bth = end - roce_bytes(columns, roce)
+    value = icrc(buffer, get(columns, "packets.ip_version", row), network, transport, bth, end, get(columns, "packets.dst_port", row))
+    put_u32(buffer, end - ICRC_BYTES, value)
+    put(columns, "roce.icrc_raw", roce, value)
+    put(columns, "roce.present", roce, present | HAS_ICRC | HAS_PAYLOAD)
+
+
+@kernel
+def _put_transport(
+    buffer: Buffer, network: int, at: int, stop: int, telemetry: int, hops: int, columns: Any, row: int, surroundings: Any
+) -> int:
+    """UDP with INT and RoCEv2 from `at` on, all but the ICRC; zeros up to the packet's length where there is no RoCEv2: where it ends."""
+    roce = get(columns, "packets.roce_row", row)
+    if get(columns, "packets.protocol", row) != PROTOCOL_UDP:
+        end = network + get(columns, "packets.ip_bytes", row)
+        put_zeros(buffer, at, end)
+        return end
+    port = get(columns, "packets.dst_port", row)
+    begin = at + UDP_BYTES
+    behind = begin
+    if telemetry == FORMAT_INT_MD_1 or telemetry == FORMAT_INT_MD_2:
+        behind = begin + int_md_bytes(columns, row, hops)
+        put_int_md(buffer, begin, columns, row, hops, surroundings.int_port)
+    elif telemetry == FORMAT_INT_MX:
+        behind = begin + int_mx_bytes()
+        put_int_mx(buffer, begin, columns, row, surroundings.int_port)
+    elif telemetry == FORMAT_INT_05:
+        behind = begin + int_05_bytes(columns, row, hops)
+        put_int_05(buffer, begin, columns, row, hops)
+    if behind != begin:
+        put(columns, "packets.telemetry_bytes", row, behind - begin)
+        if surroundings.int_port != 0 and (telemetry == FORMAT_INT_MD_2 or telemetry == FORMAT_INT_MX):
+            port = surroundings.int_port
+    if roce != ABSENT32:
+        end = behind + roce_bytes(columns, roce)
+        put_roce(buffer, behind, min(end - ICRC_BYTES, stop), columns, roce)
+    else:
+        end = max(behind, network + get(columns, "packets.ip_bytes", row))
+        put_zeros(buffer, behind, end)
+    put_udp(buffer, at, end, get(columns, "packets.src_port", row), port)
+    return end
+
+
+@kernel
+def _stack(columns: Any, row: int) -> tuple[int, int]:
+    """The telemetry that stands in the packet itself, and its hops: all but one that a report adds."""
+    hops, first = get(columns, "packets.hop_count", row), get(columns, "packets.first_hop", row)
+    formats, telemetry = get(columns, "packets.formats", row), FORMAT_NONE
+    if hops != 0 and get(columns, "hops.present", first + hops - 1) & HOP_FROM_REPORT != 0:
+        hops -= 1
+    for candidate in (FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, FORMAT_INT_05, FORMAT_IOAM_TRACE, FORMAT_MRI):
+        if formats & (1 << candidate) != 0:
+            telemetry = candidate
+    return telemetry, hops

@@ -1,0 +1,59 @@
+"""From a trace to a capture file, in pieces: the columns of a batch, their bytes, the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from int_analyzer.capture.records import KIND_PCAP, KIND_PCAPNG
+from int_analyzer.encode import Encoder
+from int_analyzer.output import opened
+from int_analyzer.synth.emission import Emission, detection
+from int_analyzer.synth.rows import Rows
+from int_analyzer.synth.trace import Trace
+
+Progress = Callable[[int, int], None]
+"""Called with the packets written so far and all packets."""
+
+SMALL = 3000
+"""Packets that plain Python writes before the compiled kernels could be loaded."""
+
+
+def write_capture(
+    trace: Trace,
+    output: str,
+    emission: Emission,
+    *,
+    mirror: int = 0,
+    snaplen: int = 0,
+    progress: Progress | None = None,
+    compiled: bool | None = None,
+) -> int:
+    """Write what the collector captures of a trace: packets written.
+
+    `output` is a file, pcapng if its name says so (.gz and .zst are compressed), or "-". `mirror` is what stands around mirrored packets
+    (a value of rows.MIRRORS), `snaplen` the most bytes kept of a packet, 0 for all. Raises SourceError.
+    """
+    rows = Rows(trace, emission, mirror)
+    kind = KIND_PCAPNG if output.removesuffix(".gz").removesuffix(".zst").endswith(".pcapng") else KIND_PCAP
+    done = 0
+    with opened(output) as file:
+        for packets, piece in _pieces(rows, kind, snaplen, len(rows) > SMALL if compiled is None else compiled):
+            file.write(piece)
+            done += packets
+            if progress is not None:
+                progress(done, len(rows))
+    return done
+
+
+def operator_profile(trace: Trace, emission: Emission) -> str:
+    """What an operator of the fabric knows, as the text of a profile: where telemetry stands, units, names, link speeds."""
+    found = detection(emission)
+    return f"{found}\n{trace.profile}" if found else trace.profile
+
+
+def _pieces(rows: Rows, kind: int, snaplen: int, compiled: bool) -> Iterator[tuple[int, memoryview | bytes]]:
+    """Pieces of the file, with the packets that are whole in each."""
+    encoder = Encoder(rows.surroundings, kind, snaplen, compiled)
+    yield 0, encoder.head()
+    for columns in rows.batches():
+        yield from encoder.pieces(columns)

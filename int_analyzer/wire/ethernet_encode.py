@@ -1,0 +1,31 @@
+"""Writing of Ethernet headers, with a VLAN tag where the packet has one (IEEE 802.3, 802.1Q)."""
+
+from __future__ import annotations
+
+from int_analyzer._jit import kernel
+from int_analyzer.schema import ABSENT16
+from int_analyzer.wire.ethernet import ETHERTYPE_VLAN
+from int_analyzer.wire.read import Buffer
+from int_analyzer.wire.write import put_u16, put_u48
+
+_LOCAL = 0x02 << 40
+"""Locally administered: nobody's hardware."""
+
+
+@kernel
+def ethernet_bytes(vlan: int) -> int:
+    """Bytes of a header; `vlan` is ABSENT16 without a tag."""
+    return 14 if vlan == ABSENT16 else 18
+
+
+@kernel
+def put_ethernet(buffer: Buffer, at: int, source: int, destination: int, vlan: int, ethertype: int) -> None:
+    """A header between stations that are called after the last 32 bits of their IP addresses."""
+    put_u48(buffer, at, _LOCAL | destination & 0xFFFFFFFF)
+    put_u48(buffer, at + 6, _LOCAL | source & 0xFFFFFFFF)
+    at += 12
+    if vlan != ABSENT16:
+        put_u16(buffer, at, ETHERTYPE_VLAN)
+        put_u16(buffer, at + 2, vlan)
+        at += 4
+    put_u16(buffer, at, ethertype)
