@@ -355,13 +355,18 @@ def _moves(paths: list[tuple[Any, int, bool]]) -> tuple[Any, int, int, Any]:
         return paths[-1][0], 0, 0, None
     known, changes = whole[0][0], []
     for path, at in whole[1:]:
-        common = min(len(known), len(path))
-        if known[:common] != path[:common]:
+        if any(_without_queue(mine) != _without_queue(theirs) for mine, theirs in zip(known, path, strict=False)):
             changes.append((at, known))
             known = path
         elif len(path) > len(known):
             known = path
     return known, len(changes), *(changes[-1] if changes else (0, None))
+
+
+def _without_queue(hop: tuple[int, int, int, int]) -> tuple[int, int, int]:
+    """Node, egress port and ingress port: which queue a packet was in is its priority, not its way."""
+    node, port, _, ingress = hop
+    return node, port, ingress
 
 
 def known(view: View) -> dict[str, Any]:

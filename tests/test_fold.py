@@ -260,6 +260,12 @@ def test_a_flow_seen_halfway_has_not_moved_in_pieces_or_whole(ways: list[tuple[i
     assert move(known(merged(folded(packets[:cut]), folded(packets[cut:])).view())) == right
 
 
+def test_another_priority_is_no_path_change() -> None:
+    view = folded([Packet(START + at, (Hop(1, queue=at % 2), Hop(2))) for at in range(4)]).view()
+    assert len(view.paths.queues) == 2
+    assert view.flows.path_changes[0] == 0
+
+
 def test_packets_seen_at_two_mirror_points_are_no_path_change() -> None:
     half, whole, other = (Hop(1), Hop(2)), (Hop(1), Hop(2), Hop(3)), (Hop(1), Hop(4), Hop(3))
     view = folded([Packet(START + at, hops) for at, hops in enumerate([half, whole, half, whole, half, other])]).view()

@@ -146,7 +146,7 @@ def fold_packets(
             if flow >= 0:
                 # A stack of one hop that is the reporting node's own is a postcard: another node's tells of no change.
                 whole = hole == 0 and not (count == 1 and flags & HOP_FROM_REPORT != 0)
-                follow(flow_rows, flow, path, time, whole, path_rows, path_hops)
+                follow(flow_rows, flow, path, time, whole, path_rows, path_hops, queue_rows)
         row += 1
     return row
 

@@ -76,7 +76,7 @@ def count_packet(rows: Any, flow: int, time: int, size: int, telemetry: int, mar
 
 
 @inlined
-def follow(rows: Any, flow: int, path: int, time: int, whole: bool, path_rows: Any, path_hops: Any) -> None:
+def follow(rows: Any, flow: int, path: int, time: int, whole: bool, path_rows: Any, path_hops: Any, queue_rows: Any) -> None:
     """Note the path of a packet. Only a whole stack can tell that a flow has moved: a hole or a single node's report cannot.
 
     Nor can a packet seen at another mirror point, halfway: then one path begins as the other does, and the longer is kept.
@@ -90,7 +90,7 @@ def follow(rows: Any, flow: int, path: int, time: int, whole: bool, path_rows: A
         rows[flow, FIRST_PATH_NS] = time
         rows[flow, PATH] = path + 1
     elif known != path + 1:
-        longer = longer_of(path_rows, path_hops, known - 1, path) + 1
+        longer = longer_of(path_rows, path_hops, queue_rows, known - 1, path) + 1
         if longer == 0:
             rows[flow, PATH_CHANGES] += 1
             rows[flow, PATH_CHANGE_NS] = time
@@ -110,7 +110,7 @@ def address(version: int, high: int, low: int) -> str:
     return str(ipaddress.IPv4Address(low & 0xFFFFFFFF) if version == 4 else ipaddress.IPv6Address(high << 64 | low))
 
 
-def _join_paths(mine: Any, theirs: Any, paths: Paths) -> None:
+def _join_paths(mine: Any, theirs: Any, paths: Paths, queue_rows: Any) -> None:
     """Put into `mine` what two halves of each flow tell of its path; both are int64[n, width], and `theirs` is used up."""
     both = (mine[:, PATH] > 0) & (theirs[:, PATH] > 0)
     swapped = np.ix_(both & (theirs[:, FIRST_PATH_NS] < mine[:, FIRST_PATH_NS]), _PATH_WORDS)
@@ -118,7 +118,7 @@ def _join_paths(mine: Any, theirs: Any, paths: Paths) -> None:
     # The first path of the later half: the same, the same seen halfway, or another.
     longer = mine[:, PATH].copy()
     differs = np.flatnonzero(both & (mine[:, PATH] != theirs[:, FIRST_PATH]))
-    longer[differs] = paths.longer(mine[differs, PATH] - 1, theirs[differs, FIRST_PATH] - 1) + 1
+    longer[differs] = paths.longer(queue_rows, mine[differs, PATH] - 1, theirs[differs, FIRST_PATH] - 1) + 1
     stayed, moved = both & (longer > 0), both & (longer == 0)
     once = stayed & (theirs[:, PATH_CHANGES] == 1)
     theirs[once, PATH_BEFORE] = longer[once]
@@ -158,7 +158,7 @@ class Flows:
         self.table.replace(rows[kept])
         return moved
 
-    def merge(self, other: Flows, rows_of_paths: Any, paths: Paths) -> Any:
+    def merge(self, other: Flows, rows_of_paths: Any, paths: Paths, queue_rows: Any) -> Any:
         """Absorb other flows, seen later than these, whose path rows are `rows_of_paths` in `paths`: the row that each has here (int64[n]).
 
         The table may then hold more than its maximum: the caller evicts.
@@ -174,7 +174,7 @@ class Flows:
         theirs, target = theirs[~new], rows[~new]
         mine = self.table.data[target]
         mine[:, [PACKETS, BYTES, TELEMETRY, CE, CNP]] += theirs[:, [PACKETS, BYTES, TELEMETRY, CE, CNP]]
-        _join_paths(mine, theirs, paths)
+        _join_paths(mine, theirs, paths, queue_rows)
         mine[:, GUESS] = np.where(theirs[:, GUESS] > 0, theirs[:, GUESS], mine[:, GUESS])
         mine[:, FIRST_NS] = np.minimum(mine[:, FIRST_NS], theirs[:, FIRST_NS])
         mine[:, LAST_NS] = np.maximum(mine[:, LAST_NS], theirs[:, LAST_NS])

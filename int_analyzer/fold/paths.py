@@ -13,7 +13,7 @@ import numpy as np
 from int_analyzer._jit import inlined
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, mixed, product
-from int_analyzer.fold.queues import NODE, PORT, find_queue, hop_key
+from int_analyzer.fold.queues import NODE, PORT, QUEUE_BITS, find_queue, hop_key
 from int_analyzer.fold.table import LOWER, PATH_HOPS, PATHS, UPPER, Table
 from int_analyzer.fold.view import PathView
 
@@ -99,14 +99,21 @@ def find_path(
 
 
 @inlined
-def longer_of(rows: Any, path_hops: Any, one: int, other: int) -> int:
-    """The longer of two paths if it begins as the other does, else −1: a packet seen halfway has the first hops of its path only."""
+def longer_of(rows: Any, path_hops: Any, queue_rows: Any, one: int, other: int) -> int:
+    """The longer of two paths if it begins as the other does, else −1: a packet seen halfway has the first hops of its path only.
+
+    Which queue of a port it took is its priority, not its way.
+    """
     common = min(rows[one, LENGTH], rows[other, LENGTH])
     first, second = rows[one, OFFSET], rows[other, OFFSET]
     for i in range(common):
-        if path_hops[first + i] != path_hops[second + i]:
-            return -1
-    return one if rows[one, LENGTH] > common else other
+        mine, theirs = path_hops[first + i], path_hops[second + i]
+        if mine != theirs:
+            this, that = mine >> QUEUE_SHIFT, theirs >> QUEUE_SHIFT
+            port, their_port = queue_rows[this, PORT] >> QUEUE_BITS, queue_rows[that, PORT] >> QUEUE_BITS
+            if (mine ^ theirs) & INGRESS_MASK != 0 or queue_rows[this, NODE] != queue_rows[that, NODE] or port != their_port:
+                return -1
+    return one if rows[one, LENGTH] > common or rows[other, LENGTH] == common else other
 
 
 @inlined
@@ -172,10 +179,10 @@ class Paths:
         self.table.data[target] = mine
         return rows
 
-    def longer(self, one: Any, other: Any) -> Any:
+    def longer(self, queue_rows: Any, one: Any, other: Any) -> Any:
         """`longer_of` for arrays of paths: int64[n]."""
         pairs = zip(one.tolist(), other.tolist(), strict=True)
-        return np.array([longer_of(self.table.data, self.hops, *pair) for pair in pairs], dtype=np.int64)
+        return np.array([longer_of(self.table.data, self.hops, queue_rows, *pair) for pair in pairs], dtype=np.int64)
 
     def copy(self) -> Paths:
         """An independent copy."""

@@ -38,6 +38,7 @@ HASH = 23
 WIDTH, KEY_WORDS = 24, 2
 """PORT is (egress port + 1) · 512 + queue id + 1, absent ones being −1. DEPTH_AVERAGE is a moving mean of 1024 packets × 1024."""
 
+QUEUE_BITS = 9
 NO_BUCKET = -(1 << 62)
 IMPLAUSIBLE = 1 << 40
 """A difference of a hop's times from here on (18 minutes in ns) is a broken clock, not a latency."""
@@ -59,7 +60,7 @@ def hop_key(columns: Any, hop: int) -> tuple[int, int, int]:
         egress = get(columns, "hops.egress_port", hop) + 1
     if present & HAS_QUEUE != 0:
         queue = get(columns, "hops.queue_id", hop) + 1
-    return node, (egress << 9) | queue, ingress
+    return node, (egress << QUEUE_BITS) | queue, ingress
 
 
 @inlined
@@ -287,7 +288,7 @@ class Queues:
         latencies, depths = self.histograms.every(2, 2 * len(rows))
         queues = QueueView(
             node_id=rows[:, NODE].copy(),
-            port=(rows[:, PORT] >> 9) - 1,
+            port=(rows[:, PORT] >> QUEUE_BITS) - 1,
             queue_id=(rows[:, PORT] & 511) - 1,
             packets=total[:, bucket_log.PACKETS],
             bytes=total[:, bucket_log.BYTES],

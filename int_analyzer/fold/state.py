@@ -179,7 +179,7 @@ class State:
         paths = self.paths.merge(other.paths, queues)
         self.quality.counters[HOPS_IGNORED] += other.queues.packets()[queues < 0].sum()
         self.quality.counters[PATHS_IGNORED] += other.paths.table.data[paths < 0, PATH_PACKETS].sum()
-        flows = self.flows.merge(other.flows, paths, self.paths)
+        flows = self.flows.merge(other.flows, paths, self.paths, self.queues.table.data)
         self.pairs.merge(other.pairs, queues, flows)
         if len(self.flows.table) > self.flows.table.maximum:
             self._evict_flows(self.flows.table.maximum // 2)
