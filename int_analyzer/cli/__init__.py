@@ -14,7 +14,20 @@ from typing import Annotated
 import typer
 
 from int_analyzer import __version__
-from int_analyzer.cli import analyze, anonymize, crosscheck, decode, doctor, formats, graph, profile, show, warmup, wireshark_plugin
+from int_analyzer.cli import (
+    analyze,
+    anonymize,
+    crosscheck,
+    decode,
+    doctor,
+    formats,
+    generate,
+    graph,
+    profile,
+    show,
+    warmup,
+    wireshark_plugin,
+)
 from int_analyzer.cli.complaint import complain, complain_of_system, flush_output
 from int_analyzer.errors import IntAnalyzerError
 
@@ -45,6 +58,9 @@ app.command("wireshark-plugin", short_help="INT and telemetry reports for Wiresh
 app.command("formats", short_help="telemetry formats, dialects and carriers that are read", epilog=formats.EXAMPLES)(formats.formats)
 app.command("crosscheck", short_help="our decode against tshark, one difference a line", epilog=crosscheck.EXAMPLES)(crosscheck.crosscheck)
 app.command("anonymize", short_help="a capture without addresses and payload, for others", epilog=anonymize.EXAMPLES)(anonymize.anonymize)
+app.command("generate", cls=generate.Command, short_help="captures of simulated fabrics, with the right answer beside them")(
+    generate.generate
+)
 app.add_typer(profile.app, name="profile", short_help="draft or check a profile: units, names, ports")
 app.command("doctor", short_help="what is installed, what would not work and why", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("warmup", short_help="compile the kernels into the cache", epilog=warmup.EXAMPLES)(warmup.warmup)

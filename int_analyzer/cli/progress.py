@@ -36,6 +36,21 @@ def progress_bar(wanted: bool = True) -> Iterator[Progress | None]:
             bar[0].stop()
 
 
+@contextmanager
+def counting_bar(what: str, wanted: bool = True) -> Iterator[Progress | None]:
+    """A callback for a count of known size, shown as a bar; where nothing calls it, something that moves. None without a terminal."""
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
 def announce_compilation(captures: list[str]) -> None:
     """Say that kernels will be compiled, where somebody would wait for it and wonder."""
     from int_analyzer._jit import DISABLED, cache_fault, cache_folder

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from int_analyzer.capture.records import KIND_PCAP, KIND_PCAPNG
 from int_analyzer.encode import Encoder
-from int_analyzer.output import opened
+from int_analyzer.output import STANDARD, opened, replacing
 from int_analyzer.synth.emission import Emission, detection
 from int_analyzer.synth.rows import Rows
 from int_analyzer.synth.trace import Trace
@@ -43,6 +45,22 @@ def write_capture(
             if progress is not None:
                 progress(done, len(rows))
     return done
+
+
+def write_companions(trace: Trace, output: str, emission: Emission) -> list[Path]:
+    """Write what belongs beside a capture: the truth and the operator's profile. Their paths; none beside what is no file."""
+    capture = Path(output)
+    if output == STANDARD or not capture.is_file():
+        return []
+    stem = capture.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".pcap").removesuffix(".pcapng")
+    texts = {
+        capture.with_name(f"{stem}.truth.json"): json.dumps(trace.truth, indent=2, ensure_ascii=False) + "\n",
+        capture.with_name(f"{stem}.profile.toml"): operator_profile(trace, emission),
+    }
+    for path, text in texts.items():
+        with replacing(path) as part:
+            part.write_text(text, encoding="utf-8")
+    return list(texts)
 
 
 def operator_profile(trace: Trace, emission: Emission) -> str:

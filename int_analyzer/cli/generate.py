@@ -1,0 +1,129 @@
+"""generate: a capture of a fabric that does not exist, and the right answer to it."""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+EXAMPLES = """Examples:
+
+\b
+  int-analyzer generate incast -o incast.pcap
+  int-analyzer analyze incast.pcap --profile incast.profile.toml      and compare with incast.truth.json
+  int-analyzer generate slow-link -o x.pcapng.zst --leaves 32 --spines 16 --hosts 8 --snaplen 256
+  int-analyzer generate healthy --format report-2.0 --seed 7 -o - | int-analyzer analyze -
+"""
+
+
+def generate(
+    scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="What happens in the fabric: see below.", show_default=False)],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The capture to write: pcap, or pcapng by its name, compressed if it ends in .gz or .zst; - for standard output.",
+            show_default=False,
+        ),
+    ],
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="The same seed gives the same bytes.")] = 1,
+    leaves: Annotated[int, typer.Option("--leaves", metavar="N", help="Leaf switches.")] = 4,
+    spines: Annotated[int, typer.Option("--spines", metavar="N", help="Spine switches; every leaf has a link to each.")] = 2,
+    hosts: Annotated[int, typer.Option("--hosts", metavar="N", help="Hosts of every leaf.")] = 4,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", min=0.0001, metavar="S", help="Time that is simulated. Default: the scenario's.", show_default=False),
+    ] = None,
+    packets: Annotated[
+        int | None,
+        typer.Option("--packets", min=1, metavar="N", help="Simulate for as long as gives about so many packets.", show_default=False),
+    ] = None,
+    load: Annotated[
+        float | None,
+        typer.Option(
+            "--load",
+            min=0,
+            max=1,
+            metavar="RATIO",
+            help="Background traffic, of the hosts' links. Default: the scenario's.",
+            show_default=False,
+        ),
+    ] = None,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="How the fabric tells of its packets: see below.")
+    ] = "int-md-2.1",
+    mirror: Annotated[
+        str | None,
+        typer.Option(
+            "--mirror",
+            metavar="NAME",
+            help="What stands around mirrored packets: erspan3, erspan2, or none. Default: erspan3; reports come as they are.",
+            show_default=False,
+        ),
+    ] = None,
+    snaplen: Annotated[
+        int, typer.Option("--snaplen", min=0, metavar="N", help="Keep at most N bytes of a packet; 0 keeps all, payload and ICRC too.")
+    ] = 0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+) -> None:
+    """Simulate a fabric in a known situation, and write what a collector would have captured of it.
+
+    Every packet is simulated, with link speeds, queues, ECMP, PFC and ECN: depths, latencies and times come out of the queues.
+    Lengths, checksums and ICRC are right; payload is zeros. Beside the capture x.pcap are written x.truth.json, the right answer, and
+    x.profile.toml, what an operator of the fabric knows; not beside standard output.
+    """
+    from int_analyzer.cli.progress import counting_bar
+    from int_analyzer.synth.emission import EMISSIONS
+    from int_analyzer.synth.packets import write_capture, write_companions
+    from int_analyzer.synth.rows import MIRRORS
+    from int_analyzer.synth.scenario import Knobs, simulate_scenario
+
+    emission = EMISSIONS[_known(format_, EMISSIONS, "--format")]
+    if mirror is not None and not emission.mirrored:
+        raise typer.BadParameter(f"--mirror: {emission.name} is sent by the switches themselves; only packets are mirrored")
+    around = MIRRORS[_known(mirror, MIRRORS, "--mirror")] if mirror is not None else MIRRORS["erspan3"] if emission.mirrored else 0
+    with counting_bar("simulating", wanted=not quiet):
+        trace = simulate_scenario(scenario, Knobs(seed, leaves, spines, hosts, seconds, packets, load))
+    with counting_bar("writing", wanted=not quiet) as progress:
+        written = write_capture(trace, output, emission, mirror=around, snaplen=snaplen, progress=progress)
+    companions = write_companions(trace, output, emission)
+    if not quiet:
+        beside = f"; beside it {' and '.join(path.name for path in companions)}" if companions else ""
+        print(f"{written} packets written to {'standard output' if output == '-' else output}{beside}", file=sys.stderr)
+
+
+class Command(TyperCommand):
+    """The command, whose help ends with what can be generated: that is known by modules that only this help needs."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        self.epilog = f"{_choices()}\n\n{EXAMPLES}"
+        super().format_epilog(ctx, formatter)
+
+
+def _choices() -> str:
+    """Scenarios and formats, a line each."""
+    from int_analyzer.report.grid import Grid
+    from int_analyzer.synth.emission import EMISSIONS
+    from int_analyzer.synth.scenario import SCENARIOS
+
+    scenarios, formats = Grid(), Grid()
+    for scenario in SCENARIOS:
+        scenarios.add(" ", scenario.id, scenario.doc)
+    for emission in EMISSIONS.values():
+        formats.add(" ", emission.name, emission.title)
+    parts = (("Scenarios:", scenarios), ("Formats:", formats))
+    return "\n\n".join("\n".join((title, "", "\b", *grid.lines())) for title, grid in parts)
+
+
+def _known(name: str, choices: dict[str, Any], option: str) -> str:
+    """The name, if there is a choice of this name."""
+    if name in choices:
+        return name
+    close = get_close_matches(name, choices, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices)}"
+    raise typer.BadParameter(f"{option}: {name!r} is not known; {hint}")
