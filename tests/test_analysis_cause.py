@@ -95,11 +95,46 @@ def test_the_speed_of_a_link_tells_line_rate_from_a_pause(speed: float, cause: s
 
 def test_traffic_without_telemetry_is_noticed_by_depth_and_wait() -> None:
     traffic = Traffic()
-    traffic.stream(0, 100, 4, lambda at: (Hop(1, 5, hot(at), hot(at) // 10 + 1), Hop(2, 9)))
+    traffic.stream(0, 100, 4, lambda at: (Hop(1, 5, hot(at), hot(at) * 5 + 1), Hop(2, 9)))
     finding = only(summarise(traffic.view(), BYTES_NS))
     assert finding.cause == "overload"
     assert finding.culprits == [] and len(finding.victims) == 1
     assert any("culprit carries no telemetry" in sentence for sentence in finding.evidence)
+
+
+def test_a_short_wait_says_nothing_about_traffic_that_is_not_seen() -> None:
+    traffic = Traffic()
+    traffic.stream(0, 100, 4, lambda at: (Hop(1, 5, hot(at), hot(at) // 10 + 1), Hop(2, 9)))
+    finding = only(summarise(traffic.view(), BYTES_NS))
+    assert finding.culprits != []
+
+
+def test_a_queue_that_empties_slower_than_its_link_is_slow_and_one_that_does_not_is_nobodys_victim() -> None:
+    def traffic(gigabit: float) -> Traffic:
+        """60 kB wait in front of port 5 for as long as a link of this speed needs; all of it goes on to port 9, which is full too."""
+        made = Traffic()
+        wait = round(8 * 60_000 / gigabit)
+        made.stream(0, 100, 4, lambda at: (Hop(1, 5, hot(at), wait * (hot(at) > 0) + 1), Hop(2, 9, hot(at), wait * (hot(at) > 0) + 1)))
+        return made
+
+    nodes = {node: Node(ports={port: PortProfile(speed_bps=10e9)}) for node, port in ((1, 5), (2, 9))}
+    profile = Profile(units=BYTES_NS.units, nodes=nodes)
+    full = summarise(traffic(10).view(), profile).findings
+    assert [(finding.role, finding.cause) for finding in full] == [("root", "overload")] * 2
+    slow = summarise(traffic(1).view(), profile).findings
+    assert [(finding.node_id, finding.role, finding.cause) for finding in slow] == [
+        (2, "root", "paused-port"),
+        (1, "victim", "back-pressure"),
+    ]
+    assert any("empties at 10% of its link speed" in sentence for sentence in slow[0].evidence)
+
+
+def test_what_a_fast_link_sends_in_ten_microseconds_is_no_queue() -> None:
+    traffic = Traffic()
+    traffic.stream(0, 100, 4, lambda at: (Hop(1, 5, hot(at), None), Hop(2, 9)))
+    for gigabit, found in ((40, 1), (100, 0)):
+        profile = Profile(units=BYTES_NS.units, nodes={1: Node(ports={5: PortProfile(speed_bps=gigabit * 1e9)})})
+        assert len(summarise(traffic.view(), profile).findings) == found
 
 
 def test_traffic_without_telemetry_is_noticed_by_the_rise_of_an_ioam_depth() -> None:

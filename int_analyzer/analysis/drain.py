@@ -16,7 +16,7 @@ FULL, SLOW = 0.8, 0.6
 def drain_bps(view: View, units: QueueUnits, congestion: Congestion) -> float | None:
     """Bit/s that left a queue while it was congested; None unless its depth is known in bytes and its latency in ns.
 
-    A packet that finds `depth` bytes before it waits until these have left.
+    A packet that finds `depth` bytes before it waits until these have left: the wait is what its latency is above the queue's lowest.
     """
     queue, rows, buckets = congestion.queue, congestion.rows, view.buckets
     if congestion.measure != DEPTH or units.depth_unit[queue] != "bytes" or units.latency_unit[queue] != "ns":
@@ -24,7 +24,9 @@ def drain_bps(view: View, units: QueueUnits, congestion: Congestion) -> float | 
     # Packets with both: a sum of one over the packets of the other would be no mean.
     if not np.array_equal(buckets.depth_count[rows], buckets.latency_count[rows]):
         return None
-    waited_ns = float(buckets.latency_sum[rows].sum()) * float(units.latency_factor[queue])
+    least = view.queues.latency_histograms.quantile(queue, 0.0)
+    waited = float(buckets.latency_sum[rows].sum()) - float(buckets.latency_count[rows].sum()) * least
+    waited_ns = waited * float(units.latency_factor[queue])
     depth_bytes = float(buckets.depth_sum[rows].sum()) * float(units.depth_factor[queue])
     return 8e9 * depth_bytes / waited_ns if waited_ns > 0 else None
 

@@ -14,18 +14,21 @@ from int_analyzer.analysis.waiting import Passing, passing
 from int_analyzer.fold.view import FlowView, View
 from int_analyzer.profile import ABSENT, Profile
 
-CULPRIT_SHARE = 0.05
-"""A flow with less of the bytes does not fill a queue."""
-MOST_FLOWS = 20
+OF_LARGEST = 0.35
+"""A flow with less of the bytes than this part of the largest one's does not fill a queue: it passes by. Many small equals do fill it."""
+MOST_FLOWS = 100
+ALWAYS_BUSY = 0.1
+"""A queue in which packets wait for so much of a time bucket does not run empty within it."""
 
 
 def culprits(view: View, profile: Profile, congestion: Congestion) -> list[FlowShare]:
-    """Flows with at least 5 % of the bytes that passed while the queue was filled, largest first; `share` is of those bytes.
+    """Flows with at least a fifth of the largest one's bytes while the queue was filled, largest first; `share` is of all bytes then.
 
     Packets and bytes are those within the episodes, from when the queue was well above its low-water mark.
     """
     present = passing(view, congestion)
-    return [entry for entry in _shares(view, profile, present, present.bytes) if entry.share >= CULPRIT_SHARE]
+    shares = _shares(view, profile, present, present.bytes)
+    return [entry for entry in shares if entry.share >= OF_LARGEST * shares[0].share]
 
 
 def victims(view: View, profile: Profile, congestion: Congestion, excluded: list[FlowShare]) -> list[FlowShare]:
@@ -51,7 +54,9 @@ def share_seen(view: View, units: QueueUnits, congestion: Congestion, latency_us
     buckets = view.buckets
     amounts = buckets.bytes if unit == "bytes" else buckets.packets
     waited = float(buckets.latency_sum[rows].sum()) * float(units.latency_factor[queue])
-    if latency_usable and units.latency_unit[queue] == "ns" and waited > 0:
+    packets = float(buckets.latency_count[rows].sum())
+    # A shorter wait leaves room for moments in which the port has nothing to send.
+    if latency_usable and units.latency_unit[queue] == "ns" and waited > ALWAYS_BUSY * buckets.width_ns * packets:
         drained_per_ns = float(buckets.depth_sum[rows].sum()) * float(units.depth_factor[queue]) / waited
         # Only hot buckets with packets: calm moments within an episode would make the port look idle.
         seen_per_ns = float(amounts[rows].sum()) / _busy_time(view, rows)

@@ -19,6 +19,8 @@ RAW = "raw"
 
 DEPTH_FLOOR_BYTES = 9000.0
 """Below about two full-size RDMA packets nobody waits for long at data-centre speeds."""
+QUEUEING_FLOOR_NS = 10_000.0
+"""Where the speed of a link is known: a queue that is sent in less is everyday life, and less than switches mark with ECN."""
 DEPTH_FLOOR_PACKETS = 8.0
 DEPTH_FLOOR_CELLS = 100.0
 """About 9000 bytes of cells of 80 to 96 bytes."""
@@ -72,7 +74,7 @@ def queue_units(view: View, profile: Profile) -> QueueUnits:
     return QueueUnits(
         depth_unit=[depth[node].unit for node in node_ids],
         depth_factor=np.array([depth[node].factor for node in node_ids], dtype=np.float64),
-        depth_floor=np.array([depth[node].floor for node in node_ids], dtype=np.float64),
+        depth_floor=np.array([_floor(view, row, profile, depth[node]) for row, node in enumerate(node_ids)], dtype=np.float64),
         depth_assumed=np.array([depth[node].assumed for node in node_ids], dtype=np.bool_),
         depth_ambiguous=np.array([depth[node].ambiguous for node in node_ids], dtype=np.bool_),
         depth_given=profile.thresholds.depth_bytes is not None or profile.thresholds.depth_raw is not None,
@@ -105,6 +107,15 @@ def _known_depth(units: Units, thresholds: Thresholds) -> _Depth:
         return _Depth("bytes", size, given if given is not None else floor / size, assumed=False)
     floor = DEPTH_FLOOR_PACKETS if units.queue_depth == "packets" else DEPTH_FLOOR_CELLS
     return _Depth(units.queue_depth, 1.0, _chosen(thresholds, floor), assumed=False)
+
+
+def _floor(view: View, row: int, profile: Profile, depth: _Depth) -> float:
+    """The floor of a queue's depth in raw units; higher on a fast link, unless the profile gives it."""
+    speed = profile.port_speed_bps(int(view.queues.node_id[row]), int(view.queues.port[row]))
+    given = profile.thresholds.depth_bytes is not None or profile.thresholds.depth_raw is not None
+    if speed is None or given or depth.unit != "bytes":
+        return depth.floor
+    return max(depth.floor, speed / 8e9 * QUEUEING_FLOOR_NS / depth.factor)
 
 
 def _guess_depth(view: View, profile: Profile, unknown: list[int], assumptions: list[str]) -> _Depth:

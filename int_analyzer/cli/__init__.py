@@ -62,6 +62,7 @@ app.command("generate", cls=generate.Command, short_help="captures of simulated 
     generate.generate
 )
 app.add_typer(profile.app, name="profile", short_help="draft or check a profile: units, names, ports")
+app.command("score", short_help="how often the right port is named, against known answers", epilog=score.EXAMPLES)(score.score)
 app.command("doctor", short_help="what is installed, what would not work and why", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("warmup", short_help="compile the kernels into the cache", epilog=warmup.EXAMPLES)(warmup.warmup)
 

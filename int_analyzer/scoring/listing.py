@@ -10,7 +10,7 @@ from int_analyzer.scoring.score import Score
 from int_analyzer.scoring.table import Row, calibration_of, rows_of, total_of
 
 HEADS = (
-    "scenario", "runs", "top-1", "roots found", "false", "victims blamed", "start error p50", "max", "cause right", "culprits right", "found", "events",
+    "scenario", "runs", "top-1", "roots found", "false", "victims blamed", "start error p50", "max", "cause right", "culprits right", "found", "events", "hosts",
 )  # fmt: skip
 _BINS = ("said with", "findings", "mean confidence", "were right")
 
@@ -48,6 +48,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         figure.share(row.culprit_precision),
         figure.share(row.culprit_recall),
         figure.share(row.events_found),
+        figure.share(row.hosts_found),
     )
 
 

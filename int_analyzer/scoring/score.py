@@ -9,14 +9,18 @@ from int_analyzer.scoring.truth import FlowKey, Happening, Root, Truth
 
 ROOT, HOST = "root", "host"
 
+EVENT_ERROR_NS = 5_000_000
+"""An event told so much earlier or later is another one."""
+
 
 @dataclass(frozen=True)
 class Score:
     """How right a summary is. None where the truth has nothing to compare with.
 
-    top1: the first answer is right (with nothing to find: no port is blamed). recall: share of the roots that are named as roots.
-    false_findings: ports named as roots, or hosts blamed, that are neither. confused: of these, victims of a true root.
-    start_error_ns and cause: of the first right root. judged: (confidence, right) of every finding that is no victim.
+    top1: the first answer is right; without a root in the truth: no port is blamed, and every event is told. recall: share of the roots
+    that are named as roots. false_findings: ports named as roots, or hosts blamed, that are neither. confused: of these, victims of a
+    true root. start_error_ns and cause: of the first right root. hosts_found: share of the hosts that are the cause, named as such. judged:
+    (confidence, right) of every finding that is no victim.
     """
 
     top1: bool
@@ -28,6 +32,7 @@ class Score:
     culprit_precision: float | None
     culprit_recall: float | None
     events_found: float | None
+    hosts_found: float | None
     judged: tuple[tuple[float, bool], ...]
     seconds: float
 
@@ -48,12 +53,9 @@ def score(summary: Summary, truth: Truth) -> Score:
         precision, recall = _culprits(finding, root)
         start_error = abs(finding.start_ns - root.start_ns) if root.start_ns is not None and finding.start_ns else None
         cause = finding.cause == root.cause if root.cause is not None else None
-    if truth.roots or truth.hosts:
-        top1 = bool(answers) and right[0]
-    else:
-        top1 = not answers and all(events)
+    hosts = [any(finding.role == HOST and trouble.host in _host_of(finding) for finding in answers) for trouble in truth.hosts]
     return Score(
-        top1=top1,
+        top1=bool(answers) and right[0] if truth.roots else not wrong and all(events),
         recall=len(found) / len(truth.roots) if truth.roots else None,
         false_findings=len(wrong),
         confused=sum((finding.node_id, finding.port_id) in victims for finding in wrong),
@@ -62,6 +64,7 @@ def score(summary: Summary, truth: Truth) -> Score:
         culprit_precision=precision,
         culprit_recall=recall,
         events_found=sum(events) / len(events) if events else None,
+        hosts_found=sum(hosts) / len(hosts) if hosts else None,
         judged=tuple((finding.confidence, ok) for finding, ok in zip(answers, right, strict=True)),
         seconds=(summary.capture.seconds or 0.0) if summary.capture is not None else 0.0,
     )
@@ -69,7 +72,7 @@ def score(summary: Summary, truth: Truth) -> Score:
 
 def _is_right(finding: Finding, truth: Truth) -> bool:
     if finding.role == HOST:
-        return any(trouble.host in (finding.node, finding.port) for trouble in truth.hosts)
+        return any(trouble.host in _host_of(finding) for trouble in truth.hosts)
     return _matching(finding, truth.roots) is not None
 
 
@@ -92,11 +95,16 @@ def _culprits(finding: Finding, root: Root) -> tuple[float | None, float | None]
     return (len(right) / len(named) if named else None), len(reached) / len(root.culprits)
 
 
+def _host_of(finding: Finding) -> tuple[str, str]:
+    """What a finding about a host calls it: by name or by address."""
+    return finding.node, finding.port
+
+
 def _happened(happening: Happening, summary: Summary) -> bool:
-    """An event of the kind, at the port if the truth names one."""
+    """An event of the kind is told, at one of the ports, and at about that time."""
     return any(
         event.kind == happening.kind
-        and (happening.node_id is None or event.node_id == happening.node_id)
-        and (happening.port_id is None or event.port_id == happening.port_id)
+        and (event.node_id, event.port_id) in happening.ports
+        and abs(event.start_ns - happening.start_ns) <= EVENT_ERROR_NS
         for event in summary.events
     )

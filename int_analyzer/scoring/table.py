@@ -35,6 +35,7 @@ class Row:
     culprit_precision: float | None
     culprit_recall: float | None
     events_found: float | None
+    hosts_found: float | None
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def calibration_of(scores: Iterable[tuple[str, Score]]) -> list[Bin]:
 def document_of(scores: Sequence[tuple[str, Score]], about: dict[str, Any]) -> dict[str, Any]:
     """The JSON document: top1 and false findings of healthy traffic, then a row for every scenario; `about` says what was run."""
     rows = rows_of(scores)
-    healthy = [row for row in rows if row.scenario.split("/")[0] == "healthy"]
+    healthy = [row for row in rows if row.scenario.startswith("healthy")]
     return {
         "top1": total_of(scores).top1 if scores else None,
         "false_findings_healthy": sum(row.false_findings for row in healthy) if healthy else None,
@@ -104,6 +105,7 @@ def _row(scenario: str, scores: list[Score]) -> Row:
         culprit_precision=_mean(entry.culprit_precision for entry in scores),
         culprit_recall=_mean(entry.culprit_recall for entry in scores),
         events_found=_mean(entry.events_found for entry in scores),
+        hosts_found=_mean(entry.hosts_found for entry in scores),
     )
 
 

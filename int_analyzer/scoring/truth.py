@@ -34,17 +34,16 @@ class Root:
 
 @dataclass(frozen=True)
 class Happening:
-    """An event of the network: its kind, the port concerned if one is, when."""
+    """An event of the network: its kind, the (node, port)s concerned, of which one has to be named, when it began in ns."""
 
     kind: str
-    node_id: int | None
-    port_id: int | None
-    start_ns: int | None
+    ports: frozenset[tuple[int, int]]
+    start_ns: int
 
 
 @dataclass(frozen=True)
 class HostTrouble:
-    """A host that is the cause, and what is wrong with it."""
+    """A host (its address) that is the cause, and what is wrong with it."""
 
     host: str
     cause: str
@@ -101,4 +100,4 @@ def _root(entry: dict[str, Any]) -> Root:
 
 
 def _happening(entry: dict[str, Any]) -> Happening:
-    return Happening(entry["kind"], entry.get("node_id"), entry.get("port_id"), entry.get("start_ns"))
+    return Happening(entry["kind"], frozenset((port["node_id"], port["port_id"]) for port in entry["ports"]), entry["start_ns"])

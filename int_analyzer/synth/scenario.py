@@ -73,6 +73,8 @@ class Knobs:
     """What can be chosen for every scenario; None: as is usual for it.
 
     `hosts` of a leaf; `packets`: about so many are mirrored, by which `seconds` are chosen; `load`: of host links, by background traffic.
+    `sampling`: one packet in so many carries telemetry; `loss`: share of the mirrored packets and reports that never arrive; `skew_ms`:
+    the nodes' clocks are off by at most so much.
     """
 
     seed: int = 1
@@ -82,6 +84,9 @@ class Knobs:
     seconds: float | None = None
     packets: int | None = None
     load: float | None = None
+    sampling: int | None = None
+    loss: float | None = None
+    skew_ms: float | None = None
 
 
 def simulate_scenario(name: str, knobs: Knobs | None = None) -> Trace:
@@ -96,15 +101,22 @@ def simulate_scenario(name: str, knobs: Knobs | None = None) -> Trace:
     thinner = min(USUAL_HOSTS / fabric.hosts, 1.0)
     load = knobs.load if knobs.load is not None else scenario.load * (1 if scenario.even else thinner)
     seconds = knobs.seconds or scenario.seconds * (max(thinner, 0.2) if scenario.even else 1)
-    trace = _simulate(scenario, fabric, knobs.seed, load, seconds)
+    trace = _simulate(scenario, fabric, knobs, load, seconds)
     if knobs.packets is None:
         return trace
-    return _simulate(scenario, fabric, knobs.seed, load, seconds * knobs.packets / max(len(trace.packets.time_ns), 1))
+    return _simulate(scenario, fabric, knobs, load, seconds * knobs.packets / max(len(trace.packets.time_ns), 1))
 
 
-def _simulate(scenario: Scenario, fabric: Fabric, seed: int, load: float, seconds: float) -> Trace:
+def _simulate(scenario: Scenario, fabric: Fabric, knobs: Knobs, load: float, seconds: float) -> Trace:
+    seed = knobs.seed
     scene = Scene(scenario.id, fabric, seed, round(seconds * 1000 * MILLISECOND), load)
     scenario.build(scene)
+    if knobs.sampling is not None:
+        scene.options["telemetry_every"] = knobs.sampling
+    if knobs.loss is not None:
+        scene.options["report_loss"] = knobs.loss
+    if knobs.skew_ms is not None:
+        scene.clock_offset_ns = round(knobs.skew_ms * MILLISECOND)
     settings = Settings(seed=seed, seconds=seconds, **scene.options)
     flows = address_flows(fabric, scene.traffic, seed)
     world = run(build_world(fabric, scene.traffic, flows, scene.actions, settings))

@@ -66,9 +66,7 @@ class Scene:
 
     def pick(self, count: int, apart_from: set[int] = frozenset(), leaves_apart: set[int] = frozenset()) -> list[int]:  # type: ignore[assignment]
         """Different hosts, at most `count`; none of those given, none on those leaves."""
-        free = [
-            host for host in range(self.fabric.hosts) if host not in apart_from and self.fabric.leaf_of(host) not in leaves_apart
-        ]
+        free = [host for host in range(self.fabric.hosts) if host not in apart_from and self.fabric.leaf_of(host) not in leaves_apart]
         return sorted(self.chance.permutation(free)[:count].tolist())
 
     def window(self, earliest: float = 0.25, latest: float = 0.4, shortest: float = 0.3, longest: float = 0.45) -> tuple[int, int]:
