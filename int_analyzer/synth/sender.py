@@ -33,7 +33,6 @@ from int_analyzer.synth.state import (
     L_IP_ID,
     L_WAITING,
     L_WAITING_LAST,
-    MTU,
     M_BYTES,
     M_FIRST,
     M_FLOW,
@@ -43,6 +42,7 @@ from int_analyzer.synth.state import (
     M_PACKETS,
     M_POSTED,
     M_RECEIVED,
+    MTU,
     NONE,
     NOW,
     P_ACK_REQ,
@@ -61,7 +61,16 @@ from int_analyzer.synth.state import (
     WRITE,
     World,
 )
-from int_analyzer.synth.trace import (READ_REQUEST, RESPONSE_FIRST, RESPONSE_ONLY, SEND_FIRST, SEND_ONLY, SYNDROME_ACK, WRITE_FIRST, WRITE_ONLY)
+from int_analyzer.synth.trace import (
+    READ_REQUEST,
+    RESPONSE_FIRST,
+    RESPONSE_ONLY,
+    SEND_FIRST,
+    SEND_ONLY,
+    SYNDROME_ACK,
+    WRITE_FIRST,
+    WRITE_ONLY,
+)
 
 HEADER_BYTES = 14 + 4 + 20 + 8 + 12 + 4
 """Ethernet with its check sequence, IPv4, UDP, BTH, ICRC."""
