@@ -88,7 +88,9 @@ def _members(scene: Scene) -> list[int]:
 
 
 def _ring(scene: Scene, members: list[int], slow: int | None, start_ns: int, late_ns: int) -> int | None:
-    """Ring AllReduce without end: a member sends a chunk on when one has come; `slow` takes `late_ns` more from about `start_ns` on.
+    """Ring AllReduce without end: a member sends a chunk on when one has come and its last one is there.
+
+    `slow` takes `late_ns` more from about `start_ns` on.
 
     Returns the first message that was late.
     """
@@ -104,7 +106,8 @@ def _ring(scene: Scene, members: list[int], slow: int | None, start_ns: int, lat
         now = []
         for place in range(size):
             late = late_ns if slowed and members[place] == slow else 0
-            message = scene.traffic.send_after([before[place - 1]], flows[place], CHUNK_BYTES, delay_ns=pause + late)
+            needed = [before[place - 1], before[place]]
+            message = scene.traffic.send_after(needed, flows[place], CHUNK_BYTES, delay_ns=pause + late)
             if late and first is None:
                 first = message
             now.append(message)
