@@ -31,19 +31,8 @@ from int_analyzer.synth.trace import (
 )
 from int_analyzer.synth.truth import FILLED_BYTES
 
-CONGESTED = (
-    "incast",
-    "slow-link",
-    "polarised",
-    "slow-receiver",
-    "pfc-chain",
-    "microburst",
-    "two-roots",
-    "skewed-clocks",
-    "holes",
-    "sampled",
-)
-CONGESTED_TOO = ("storm", "straggler-link", "hot-expert")
+INCASTS = ("incast", "pfc-chain", "microburst", "two-roots", "skewed-clocks", "holes", "sampled", "storm", "straggler-link", "hot-expert")
+CONGESTED = (*INCASTS, "slow-link", "polarised", "slow-receiver")
 CALM = ("healthy", "lossy-cable", "path-change", "loop", "straggler-host", "storage-slow", "prepare-slow")
 SEEDS = (1, 2, 3)
 # Plain Python simulates seventy thousand packet-hops a second: there, one seed and less time, as long as the situation needs.
@@ -99,12 +88,12 @@ def port_key(trace: Trace, link: int) -> tuple[int, int]:
 
 
 def test_the_scenarios_are_those_that_are_judged() -> None:
-    assert sorted(BY_ID) == sorted((*CONGESTED, *CONGESTED_TOO, *CALM))
+    assert sorted(BY_ID) == sorted((*CONGESTED, *CALM))
     assert all(scenario.doc and scenario.answer for scenario in SCENARIOS)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", [*CONGESTED, *CONGESTED_TOO])
+@pytest.mark.parametrize("name", CONGESTED)
 def test_the_root_is_deep_and_nothing_but_roots_and_victims_is(name: str, seed: int) -> None:
     trace, ground = perform(name, seed)
     roots, victims = roots_of(trace), victims_of(trace)
@@ -200,7 +189,9 @@ def test_incast_ends_at_a_host_and_its_senders_are_the_culprits() -> None:
 def test_a_slow_link_carries_a_tenth_of_its_speed_and_only_there_a_queue_grows() -> None:
     trace, ground = perform("slow-link")
     root, link = trace.truth["congested"][0], roots_of(trace)[0]
-    within = ground.stretches(root["from_ns"] - EPOCH_NS + 200_000, root["to_ns"] - EPOCH_NS - 2_000_000 * (not _jit.DISABLED) - 200_000)
+    start = root["from_ns"] - EPOCH_NS
+    # Not to the end: the truth counts the time in which the queue empties at full speed, too.
+    within = ground.stretches(start + 100_000, start + (root["to_ns"] - root["from_ns"]) // 2)
     carried = 8e9 * ground.sent_bytes[link, within].mean() / ground.width_ns
     assert carried == pytest.approx(0.1 * trace.fabric.links.speed_bps[link], rel=0.15)
     assert root["cause"] == "degraded-link"
