@@ -24,6 +24,7 @@ from int_analyzer.cli import (
     generate,
     graph,
     profile,
+    score,
     show,
     warmup,
     wireshark_plugin,

@@ -10,8 +10,20 @@ from int_analyzer.scoring.score import Score
 from int_analyzer.scoring.table import Row, calibration_of, rows_of, total_of
 
 HEADS = (
-    "scenario", "runs", "top-1", "roots found", "false", "victims blamed", "start error p50", "max", "cause right", "culprits right", "found", "events", "hosts",
-)  # fmt: skip
+    "scenario",
+    "runs",
+    "top-1",
+    "roots found",
+    "false",
+    "victims blamed",
+    "start error p50",
+    "max",
+    "cause right",
+    "culprits right",
+    "found",
+    "events",
+    "hosts",
+)
 _BINS = ("said with", "findings", "mean confidence", "were right")
 
 

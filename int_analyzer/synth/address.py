@@ -46,6 +46,11 @@ def hash_flow(src_ip: Any, dst_ip: Any, port: Any) -> Any:
     return mix(mix(mix(src_ip) + dst_ip) + port)
 
 
+def spine_of(entropy: Any, spines: int) -> Any:
+    """The spine that the hash chooses while all links are up (as switch.choose_spine does)."""
+    return mix(entropy) % spines
+
+
 def _count_before(values: Any) -> Any:
     """How often each value stood before its place."""
     order = np.argsort(values, kind="stable")

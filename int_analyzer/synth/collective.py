@@ -9,6 +9,8 @@ COMPUTE_NS = 500_000
 """Between two iterations."""
 REDUCE_NS = 5_000
 """From a chunk's arrival to the next chunk's departure."""
+RING_SHARE = 0.85
+"""Of a host's link that a ring's chunk is sent with: what else comes to a member then fits beside it."""
 TOKENS_BYTES = 65_536
 EXPERT_SHARE = 0.45
 """Of a host's link that an even all-to-all fills."""
@@ -54,14 +56,18 @@ def hot_expert(scene: Scene) -> None:
     duration = TOKENS_BYTES * 8e9 / cap
     done: list[int] = []
     first = None
+
+    def pause() -> float:
+        return COMPUTE_NS * float(scene.chance.uniform(1, 1.2))
+
     for round_number in range(int(scene.end_ns / (duration + COMPUTE_NS)) + 1):
         earliest = round_number * (duration + COMPUTE_NS)
         hot_now = start <= earliest < end
         flows = even + more if hot_now else even
         if done:
-            done = [scene.traffic.send_after(done, flow, TOKENS_BYTES, delay_ns=COMPUTE_NS) for flow in flows]
+            done = [scene.traffic.send_after(done, flow, TOKENS_BYTES, delay_ns=pause()) for flow in flows]
         else:
-            done = [scene.traffic.send_at(scene.chance.uniform(0, 20_000), flow, TOKENS_BYTES) for flow in flows]
+            done = [scene.traffic.send_at(pause(), flow, TOKENS_BYTES) for flow in flows]
         if hot_now and first is None:
             first = done[0]
     root.culprits = [flow for pair, flow in zip(pairs, even, strict=True) if pair[1] == hot] + more
@@ -82,14 +88,16 @@ def _members(scene: Scene) -> list[int]:
 
 
 def _ring(scene: Scene, members: list[int], slow: int | None, start_ns: int, late_ns: int) -> int | None:
-    """Ring AllReduce without end: a member sends a chunk on when one has come; `slow` takes `late_ns` more from about `start_ns` on.
+    """Ring AllReduce without end: a member sends a chunk on when one has come and its last one is there.
+
+    `slow` takes `late_ns` more from about `start_ns` on.
 
     Returns the first message that was late.
     """
     size = len(members)
-    flows = [scene.traffic.connect(members[place], members[(place + 1) % size]) for place in range(size)]
+    flows = [scene.traffic.connect(members[place], members[(place + 1) % size], RING_SHARE * scene.host_bps) for place in range(size)]
     steps = 2 * (size - 1)
-    step_ns = CHUNK_BYTES * 8e9 / scene.host_bps + REDUCE_NS + 10_000
+    step_ns = CHUNK_BYTES * 8e9 / (RING_SHARE * scene.host_bps) + REDUCE_NS + 10_000
     before = [scene.traffic.send_at(scene.chance.uniform(0, 20_000), flow, CHUNK_BYTES) for flow in flows]
     expected, step, first = step_ns, 1, None
     while expected < MARGIN * scene.end_ns:
@@ -98,7 +106,8 @@ def _ring(scene: Scene, members: list[int], slow: int | None, start_ns: int, lat
         now = []
         for place in range(size):
             late = late_ns if slowed and members[place] == slow else 0
-            message = scene.traffic.send_after([before[place - 1]], flows[place], CHUNK_BYTES, delay_ns=pause + late)
+            needed = [before[place - 1], before[place]]
+            message = scene.traffic.send_after(needed, flows[place], CHUNK_BYTES, delay_ns=pause + late)
             if late and first is None:
                 first = message
             now.append(message)

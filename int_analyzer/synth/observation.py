@@ -129,7 +129,8 @@ def _remote_memory(state: Any, rows: Any, flow: Any) -> tuple[Any, Any, Any]:
     """Virtual address, R_Key and DMA length of packets: where their message goes, and how much of it is still to come."""
     messages = state[int(state[MESSAGES]) : int(state[DEPENDENTS])].reshape(-1, MESSAGE_WORDS)
     if len(messages) == 0:
-        return tuple(np.zeros(len(rows), dtype=np.int64) for _ in range(3))
+        nothing = np.zeros(len(rows), dtype=np.int64)
+        return nothing, nothing, nothing
     message = np.where(rows[:, Z_MESSAGE] == NONE, 0, _number(rows[:, Z_MESSAGE], int(state[MESSAGES]), MESSAGE_WORDS))
     done = (rows[:, Z_INDEX] - messages[message, M_FIRST]) * state[MTU]
     at = (messages[message, M_FIRST] * state[MTU]) % _REGION_BYTES

@@ -22,7 +22,7 @@ STEP_PICOSECONDS = 55_000_000
 """Between two recovery steps, and between two decays of alpha."""
 FAST_STEPS = 5
 """Steps back towards the rate before the notification; from then on that rate rises, too."""
-ADDITIVE_SHARE = 100
+ADDITIVE_SHARE = 150
 """A rising step is the line rate divided by this."""
 LEAST_SHARE = 250
 """The lowest rate is the line rate divided by this."""

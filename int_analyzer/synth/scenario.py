@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from int_analyzer.errors import ScenarioError
 from int_analyzer.synth import collective, crowd, fault, storage
 from int_analyzer.synth.address import address_flows
 from int_analyzer.synth.clock import wind_clocks
 from int_analyzer.synth.fabric import Fabric, build_fabric, write_profile
-from int_analyzer.synth.ground import read_ground
+from int_analyzer.synth.ground import Ground, read_ground
 from int_analyzer.synth.observation import read_hops, read_packets
 from int_analyzer.synth.scene import MILLISECOND, Scene
 from int_analyzer.synth.simulation import run
@@ -89,8 +90,20 @@ class Knobs:
     skew_ms: float | None = None
 
 
+class Performance(NamedTuple):
+    """A scenario that was simulated: what the mirror saw, and what really was in the queues."""
+
+    trace: Trace
+    ground: Ground
+
+
 def simulate_scenario(name: str, knobs: Knobs | None = None) -> Trace:
     """The trace of a scenario. Raises ScenarioError if there is none of this name, or if the knobs do not allow it."""
+    return perform_scenario(name, knobs).trace
+
+
+def perform_scenario(name: str, knobs: Knobs | None = None) -> Performance:
+    """As `simulate_scenario`, with the ground truth of all queues."""
     knobs = knobs or Knobs()
     scenario = BY_ID.get(name)
     if scenario is None:
@@ -101,13 +114,13 @@ def simulate_scenario(name: str, knobs: Knobs | None = None) -> Trace:
     thinner = min(USUAL_HOSTS / fabric.hosts, 1.0)
     load = knobs.load if knobs.load is not None else scenario.load * (1 if scenario.even else thinner)
     seconds = knobs.seconds or scenario.seconds * (max(thinner, 0.2) if scenario.even else 1)
-    trace = _simulate(scenario, fabric, knobs, load, seconds)
+    performance = _perform(scenario, fabric, knobs, load, seconds)
     if knobs.packets is None:
-        return trace
-    return _simulate(scenario, fabric, knobs, load, seconds * knobs.packets / max(len(trace.packets.time_ns), 1))
+        return performance
+    return _perform(scenario, fabric, knobs, load, seconds * knobs.packets / max(len(performance.trace.packets.time_ns), 1))
 
 
-def _simulate(scenario: Scenario, fabric: Fabric, knobs: Knobs, load: float, seconds: float) -> Trace:
+def _perform(scenario: Scenario, fabric: Fabric, knobs: Knobs, load: float, seconds: float) -> Performance:
     seed = knobs.seed
     scene = Scene(scenario.id, fabric, seed, round(seconds * 1000 * MILLISECOND), load)
     scenario.build(scene)
@@ -123,4 +136,5 @@ def _simulate(scenario: Scenario, fabric: Fabric, knobs: Knobs, load: float, sec
     clocks = wind_clocks(fabric.sites, scene.clock_offset_ns, scene.clock_drift_ppb, seed)
     ground = read_ground(world, len(fabric.links.source))
     truth = tell_truth(scene, settings, clocks, flows, world, ground)
-    return Trace(read_packets(world, fabric, flows), read_hops(world, fabric, clocks), flows, fabric, write_profile(fabric), truth)
+    packets, hops = read_packets(world, fabric, flows), read_hops(world, fabric, clocks)
+    return Performance(Trace(packets, hops, flows, fabric, write_profile(fabric), truth), ground)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.synth.address import FIRST_PORT, PORTS, hash_flow
-from int_analyzer.synth.chance import mix
+from int_analyzer.synth.address import FIRST_PORT, PORTS, hash_flow, spine_of
 from int_analyzer.synth.fabric import Fabric
 from int_analyzer.synth.state import SET_BYTE_TIME, SET_UP
 from int_analyzer.synth.traffic import Traffic
@@ -77,13 +76,14 @@ class Scene:
     def background(self, load: float, hosts: list[int] | None = None) -> list[int]:
         """All-to-all traffic that gives every host's link this load. Returns its flows."""
         members = list(range(self.fabric.hosts)) if hosts is None else hosts
-        flows = []
-        for source in members:
-            others = [host for host in members if host != source]
-            peers = others if len(others) <= PEERS else self.chance.choice(others, PEERS, replace=False).tolist()
-            for target in peers:
-                flows.append(self.stream(source, target, self.host_bps * load / len(peers), 0, self.end_ns))
-        return flows
+        # The same distances for every host: each is sent to by as many as it sends to.
+        distances = (1 + self.chance.permutation(len(members) - 1)[:PEERS]).tolist()
+        bps = self.host_bps * load / len(distances)
+        return [
+            self.stream(source, members[(place + distance) % len(members)], bps, 0, self.end_ns)
+            for place, source in enumerate(members)
+            for distance in distances
+        ]
 
     def stream(self, source: int, target: int, bps: float, start_ns: int, end_ns: int, port: int | None = None) -> int:
         """Messages at random intervals, `bps` in the mean. Returns the flow."""
@@ -114,7 +114,7 @@ class Scene:
         """A UDP source port with which a flow between hosts of two leaves goes over a spine."""
         fabric = self.fabric
         ports = np.arange(FIRST_PORT, FIRST_PORT + PORTS)
-        chosen = mix(hash_flow(fabric.address(source), fabric.address(target), ports)) % fabric.spines
+        chosen = spine_of(hash_flow(fabric.address(source), fabric.address(target), ports), fabric.spines)
         return int(self.chance.choice(ports[chosen == spine]))
 
     def load_link(self, link: int, bps: float, start_ns: int, end_ns: int, flows: int = 8) -> list[int]:

@@ -193,10 +193,10 @@ def finish(w: World) -> None:
             account_pause(w, link)
 
 
-def run(world: World) -> World:
-    """Run a simulation to its end. Returns the world, its arrays possibly enlarged."""
+def run(world: World, compiled: bool = True) -> World:
+    """Run a simulation to its end. Returns the world, its arrays possibly enlarged. compiled=False runs the same kernel as plain Python."""
     arrays = {POOL_FULL: "pool", HEAP_FULL: "heap", SEEN_FULL: "seen", SEEN_HOPS_FULL: "seen_hops"}
-    step = _jit.compiled(advance)
+    step = _jit.compiled(advance) if compiled else advance
     while (reason := int(step(_given(world, step)))) != OVER:
         array = getattr(world, arrays[reason])
         world = world._replace(**{arrays[reason]: np.concatenate((array, np.zeros_like(array)))})

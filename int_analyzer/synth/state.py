@@ -3,7 +3,7 @@
 A record is named by the place where it begins: `state[link + L_DELAY]`, `pool[packet + P_FLOW]`. References between records are such
 places; NONE is no record. Times are picoseconds since the start, so that a byte on a link takes a whole number of them.
 
-    state  numbers · links · flows · contexts (two a flow) · messages · dependents · actions · sites
+    state  numbers · links · messages · dependents · actions · sites · flows · contexts (two a flow)
     pool   packets that are somewhere in the fabric, with the hops that they have made
     heap   events to come            seen, seen_hops   what the mirror saw            ground   what really was, by link and time
 """
@@ -212,7 +212,7 @@ SET_BYTE_TIME, SET_UP, SET_LOSS, SET_DRAIN, SET_LOOP = range(5)
 A_TIME, A_KIND, A_LINK, A_VALUE, ACTION_WORDS = range(5)
 
 # A host, leaf or spine: its number among hosts or switches, the time from a packet's end to its queue, whether it tells of its hops.
-S_NUMBER, S_IS_SWITCH, S_PIPELINE, S_TELLS, S_MIRRORED, S_REPORTED, SITE_WORDS = range(7)
+S_NUMBER, S_IS_SWITCH, S_PIPELINE, S_TELLS, S_MIRRORED, S_REPORTED, S_DROPPED, SITE_WORDS = range(8)
 
 ECN_CAPABLE, INITIAL_TTL = 2, 64
 MAXIMUM_HOPS = 12

@@ -7,9 +7,9 @@ from int_analyzer.synth.scene import Scene
 COMMAND_BYTES, COMPLETION_BYTES, BLOCK_BYTES = 64, 16, 131_072
 PREPARE_NS, SERVE_NS = 8_000, 60_000
 """A host until its data is ready, a target until it acts on a command, as they are when all is well."""
-TARGET_LOAD = 0.15
+TARGET_LOAD = 0.12
 """Of a target's link: a host waits so long before its next command."""
-CARD_SHARE = 0.25
+CARD_SHARE = 0.12
 """A storage stack moves one block with this share of its link."""
 QUEUE_PAIRS = 2
 """Of a host at every target."""

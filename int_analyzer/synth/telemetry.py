@@ -43,6 +43,7 @@ from int_analyzer.synth.state import (
     P_TTL,
     REPORT_LOSS,
     REPORTS_LOST,
+    S_DROPPED,
     S_MIRRORED,
     S_REPORTED,
     S_TELLS,
@@ -135,9 +136,14 @@ def mirror(w: World, packet: int, site: int, dropped: int) -> None:
     telemetry = pool[packet + P_TELEMETRY]
     if telemetry == 0 and state[MIRROR_ALL] == 0:
         return
-    mirrored, reported = state[site + S_MIRRORED], state[site + S_REPORTED]
-    state[site + S_MIRRORED] = mirrored + 1
-    state[site + S_REPORTED] = reported + telemetry
+    if dropped != 0:
+        # A stream of its own.
+        mirrored = reported = state[site + S_DROPPED]
+        state[site + S_DROPPED] += 1
+    else:
+        mirrored, reported = state[site + S_MIRRORED], state[site + S_REPORTED]
+        state[site + S_MIRRORED] += 1
+        state[site + S_REPORTED] += telemetry
     if state[REPORT_LOSS] != 0 and draw(w) >> 16 < state[REPORT_LOSS]:
         state[REPORTS_LOST] += 1
         return

@@ -83,7 +83,7 @@ class Packets(NamedTuple):
     mirror_node: Any
     """int32: id of the switch that mirrored or reported it."""
     mirror_sequence: Any
-    """int64: counted per mirror node over all that it mirrored, before loss; from 0."""
+    """int64: counted per mirror node over all that it mirrored, before loss, from 0; drop reports are counted apart."""
     report_sequence: Any
     """int64: the same over packets with telemetry only; of others stale."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.errors import ScenarioError
+from int_analyzer.synth.address import hash_flow, spine_of
 from int_analyzer.synth.clock import EPOCH_NS, Clocks
 from int_analyzer.synth.fabric import Fabric
 from int_analyzer.synth.ground import Ground
@@ -116,7 +117,7 @@ def _root(scene: Scene, root: Root, flows: Flows, ground: Ground, when: Callable
         if filled is None:
             raise ScenarioError(f"{scene.name}: with these settings the queue that is to be congested never fills")
         start, end = max(filled[0], start), filled[1]
-    victims = find_victims(scene.fabric, ground, root.link, start, end)
+    victims = find_victims(scene.fabric, ground, root.link, start, end, links_of(scene.fabric, flows, root.culprits))
     return entry | {
         "from_ns": EPOCH_NS + start,
         "to_ns": EPOCH_NS + end,
@@ -125,10 +126,15 @@ def _root(scene: Scene, root: Root, flows: Flows, ground: Ground, when: Callable
     }
 
 
-def find_victims(fabric: Fabric, ground: Ground, root: int, start_ns: int, end_ns: int) -> list[tuple[int, int]]:
-    """Ports that filled because the node behind them paused them, from the root backwards: (link, since), in order of time."""
+def find_victims(fabric: Fabric, ground: Ground, root: int, start_ns: int, end_ns: int, on_the_way: set[int]) -> list[tuple[int, int]]:
+    """Ports that filled on the way to the root, or because the node behind them paused them: (link, since), in order of time.
+
+    The search goes from the root backwards, port by port; `on_the_way` are links of the flows that fill the root.
+    """
     within = ground.stretches(start_ns, end_ns)
-    held = (ground.paused_ns[:, within] > 0) & (ground.depth_bytes[:, within] >= FILLED_BYTES)
+    held = ground.paused_ns[:, within] > 0
+    held[list(on_the_way)] = True
+    held &= ground.depth_bytes[:, within] >= FILLED_BYTES
     source, target = fabric.links.source, fabric.links.target
     found: dict[int, int] = {}
     reached = {int(source[root])}
@@ -141,6 +147,18 @@ def find_victims(fabric: Fabric, ground: Ground, root: int, start_ns: int, end_n
         found |= {link: (int(np.argmax(held[link])) + within.start) * ground.width_ns for link in new}
         reached = {int(source[link]) for link in new}
     return sorted(found.items(), key=lambda item: item[1])
+
+
+def links_of(fabric: Fabric, flows: Flows, chosen: list[int]) -> set[int]:
+    """Links between leaves and spines over which flows go by their hash."""
+    found = set()
+    for flow in chosen:
+        near, far = (fabric.leaf_of(int(hosts[flow])) for hosts in (flows.src_host, flows.dst_host))
+        if near != far:
+            entropy = hash_flow(*(int(values[flow]) for values in (flows.src_ip, flows.dst_ip, flows.udp_source_port)))
+            spine = spine_of(entropy, fabric.spines)
+            found |= {fabric.to_spine(near, spine), fabric.to_leaf(spine, far)}
+    return found
 
 
 def _event(scene: Scene, event: dict[str, Any], flows: Flows) -> dict[str, Any]:

@@ -124,7 +124,9 @@ from int_analyzer.synth.traffic import KINDS, NOT_BY_TIME, Traffic
 
 BIT_PICOSECONDS = 8 * 10**12
 GROUND_NS = 50_000
-"""Width of the stretches of time of ground truth."""
+"""Width of the stretches of time of ground truth, or a multiple of it …"""
+GROUND_ROWS = 1 << 21
+"""… when a large fabric for a long time would need more rows than this."""
 NOT_YET = -(1 << 50)
 
 
@@ -136,13 +138,13 @@ class Settings:
     seconds: float = 0.03
     mtu: int = 4096
     pfc: bool = True
-    pause_above: int = 200_000
-    resume_below: int = 160_000
+    pause_above: int = 300_000
+    resume_below: int = 250_000
     headroom: int = 64_000
     queue_limit: int = 1_000_000
     ecn: bool = True
-    ecn_low: int = 60_000
-    ecn_high: int = 240_000
+    ecn_low: int = 40_000
+    ecn_high: int = 200_000
     ecn_most: float = 0.2
     window_packets: int = 128
     ack_every: int = 16
@@ -219,7 +221,8 @@ def message_order(traffic: Traffic) -> Any:
 
 def _fill_numbers(state: Any, fabric: Fabric, actions: list[Action], settings: Settings, starts: dict[str, int]) -> None:
     end = round(settings.seconds * 1e12)
-    width = GROUND_NS * PICOSECONDS
+    finest = GROUND_NS * PICOSECONDS
+    width = finest * max(-(-len(fabric.links.source) * (end // finest + 1) // GROUND_ROWS), 1)
     leaf, spine, share = settings.polarised or (NONE, NONE, 0.0)
     loop_host, loop_leaf = settings.loop or (NONE, NONE)
     values = {
