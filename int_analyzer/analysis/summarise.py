@@ -92,6 +92,8 @@ def _queues(view: View, profile: Profile, quantiles: QueueQuantiles) -> list[Que
 def _notes(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion], refuted: list[Congestion]) -> list[str]:
     """Assumptions that need the findings, or single queues: what was left out, and what a profile should say."""
     notes = []
+    if view.postcards.get("by_arrival", 0):
+        notes.append("TTLs that do not fall along the path: nodes are in the order in which their reports came")
     for queue in contradicted(view).nonzero()[0].tolist():
         share = int(view.queues.latency_contradicted[queue]) / int(view.queues.latency_count[queue])
         label = port_label(view, profile, queue)

@@ -119,6 +119,17 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Postcards:
+    """Reports of one node about one packet, and how many were joined with those of other nodes to the packet's path."""
+
+    total: int
+    joined: int
+    joined_share: float | None
+    by_arrival: int
+    not_joined: dict[str, int]
+
+
+@dataclass(frozen=True)
 class Quality:
     """What was read and how well, and whether the findings can be trusted."""
 
@@ -147,6 +158,7 @@ class Quality:
     trust: str  # high | fair | low | none
     trust_reasons: list[str]
     statuses_by_format: dict[str, dict[str, int]] = field(default_factory=dict)
+    postcards: Postcards | None = None
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from typing import Any
 
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import get
-from int_analyzer.fold import flows, paths, queues
+from int_analyzer.fold import flows, paths, postcards, queues
 from int_analyzer.fold.flows import count_packet as count_in_flow
 from int_analyzer.fold.flows import find_flow, follow
 from int_analyzer.fold.pairs import count_pair
 from int_analyzer.fold.paths import QUEUE_SHIFT, find_path
 from int_analyzer.fold.paths import count_packet as count_in_path
+from int_analyzer.fold.postcards import keep
 from int_analyzer.fold.quality import (
     BYTES,
     CE_PACKETS,
@@ -32,7 +33,7 @@ from int_analyzer.fold.quality import (
     TIME_BACKWARDS,
     count_reading,
 )
-from int_analyzer.fold.queues import count_hop
+from int_analyzer.fold.queues import count_hop, find_queue, hop_key
 from int_analyzer.fold.table import (
     BLOCKS,
     BUCKET_NS,
@@ -52,6 +53,7 @@ _CE = 3
 _CNP_OPCODE = 0x81
 _MIRROR = sum(bit for bit, name in TUNNELS.items() if name.startswith("erspan"))
 _HOLE = WARNING_BIT["int-hop-exceeded"] | WARNING_BIT["int-mtu-exceeded"] | WARNING_BIT["ioam-overflow"]
+_POSTCARDS = postcards.FORMATS
 _GUESS, _FLOW_HASH, _QUEUE_HASH, _LATENCY_LOW, _OFFSET = flows.GUESS, flows.HASH, queues.HASH, queues.LATENCY_LOW, paths.OFFSET
 
 
@@ -72,13 +74,14 @@ def fold_packets(
     flow_index: Any,
     pair_rows: Any,
     pair_index: Any,
+    postcard_log: Any,
     counters: Any,
     work: Any,
 ) -> int:
     """Absorb packets `row` … `stop` − 1; returns the row of the packet before which a table has to grow, or `stop`.
 
     columns: the arena, or views by name (columns.get); …_rows and …_index: table.find; blocks and pool: histogram.count_in; log:
-    buckets.append; path_hops: paths.find_path; counters int64: quality.py; work int64[32]: table.py.
+    buckets.append; path_hops: paths.find_path; postcard_log: postcards.keep; counters int64: quality.py; work int64[32]: table.py.
     """
     width = work[BUCKET_NS]
     bucket, bucket_begin, bucket_end = 0, 0, 0
@@ -121,8 +124,18 @@ def fold_packets(
         if count == 0 or get(columns, "hops.present", first) & HOP_OPAQUE != 0:
             row += 1
             continue
-        path = find_path(path_rows, path_index, path_hops, queue_rows, queue_index, work, columns, guess, first, count)
         offset = work[PATH_HOPS]
+        postcard = (
+            reports != 0
+            and count == 1
+            and flow >= 0
+            and get(columns, "hops.present", first) & HOP_FROM_REPORT != 0
+            and (_POSTCARDS >> get(columns, "packets.telemetry", row)) & 1 != 0
+            and _keep_postcard(columns, row, first, time, crossed, flow, flow_rows, queue_rows, queue_index, path_hops, postcard_log, work)
+        )
+        path = -1
+        if not postcard:
+            path = find_path(path_rows, path_index, path_hops, queue_rows, queue_index, work, columns, guess, first, count)
         if path >= 0:
             offset = path_rows[path, _OFFSET]
         flags = 0
@@ -139,7 +152,8 @@ def fold_packets(
                 slot = bucket >> work[SLOT_SHIFT]
                 count_pair(pair_rows, pair_index, work, queue, flow, slot, hashed, excess, depth, time, crossed)
         if path < 0:
-            counters[PATHS_IGNORED] += 1
+            # What path a postcard's packet took is known when those of the other nodes have come.
+            counters[PATHS_IGNORED] += 0 if postcard else 1
         else:
             hole = 1 if flags & HOP_TRUNCATED_PATH != 0 or get(columns, "packets.warnings", row) & _HOLE != 0 else 0
             count_in_path(path_rows, path, time, crossed, hole)
@@ -148,6 +162,33 @@ def fold_packets(
                 follow(flow_rows, flow, path, time, hole == 0 and not (count == 1 and flags & HOP_FROM_REPORT != 0))
         row += 1
     return row
+
+
+@kernel
+def _keep_postcard(
+    columns: Any,
+    row: int,
+    hop: int,
+    time: int,
+    crossed: int,
+    flow: int,
+    flow_rows: Any,
+    queue_rows: Any,
+    queue_index: Any,
+    path_hops: Any,
+    postcard_log: Any,
+    work: Any,
+) -> bool:
+    """Keep a postcard, and leave its hop behind the hops in use, as `find_path` does: false if it has no identity or no room."""
+    node, port, ingress = hop_key(columns, hop)
+    queue = find_queue(queue_rows, queue_index, work, node, port)
+    if queue < 0:
+        return False
+    word = (queue << QUEUE_SHIFT) | ingress
+    path_hops[work[PATH_HOPS]] = word
+    version, roce_row = get(columns, "packets.ip_version", row), get(columns, "packets.roce_row", row)
+    hashed = flow_rows[flow, _FLOW_HASH]
+    return keep(postcard_log, work, columns, row, version, roce_row, flow, hashed, time, word, crossed)
 
 
 @inlined

@@ -146,3 +146,7 @@ class View:
     dialects: dict[str, int] = field(default_factory=dict)
     opcodes: dict[int, int] = field(default_factory=dict)
     drops: dict[tuple[int, int], int] = field(default_factory=dict)  # (node, drop reason) → reports
+    postcards: dict[str, int] = field(default_factory=dict)
+    """Reports of one node about one packet: total; joined with those of other nodes to a path (of these by_arrival: in the order of
+    their arrival, as the TTL did not tell); and why not: alone (no other node's was seen; of these early: the table was full before
+    it could come), unordered, duplicated (the node told of it before), unidentified (nothing tells the packet from others)"""

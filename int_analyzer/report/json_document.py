@@ -61,7 +61,16 @@ MEANINGS: dict[str, dict[str, str]] = {
         "assumptions": "what was assumed for want of a profile",
         "trust": "whether the findings can be trusted",
         "trust_reasons": "why",
+        "postcards": "reports of one node about one packet, joined to paths; null if there are none",
         "statuses_by_format": "packets by format, and of these by status; one with several counts in each, one without as none",
+    },
+    "Postcards": {
+        "total": "reports of one node about one packet",
+        "joined": "of these, joined with those of other nodes to the packet's path, by flow and packet identity",
+        "joined_share": "joined ÷ total",
+        "by_arrival": "of those joined: in the order in which the reports came, as the TTL does not fall along the path",
+        "not_joined": "the others by reason: alone (no other node reported the packet), unordered (equal TTLs, and no order of arrival "
+        "that most packets share), duplicated (the node told of the packet before), unidentified (nothing tells the packet from others)",
     },
     "Finding": {
         "id": "id of the finding within this document",
