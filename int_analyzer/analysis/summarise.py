@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from int_analyzer.analysis.cause import UNSEEN, find_cause
+from int_analyzer.analysis.clock import list_clocks, place_nodes
 from int_analyzer.analysis.confidence import weigh
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
+from int_analyzer.analysis.envelope import Envelopes
 from int_analyzer.analysis.finding import Candidate, make_findings
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
+from int_analyzer.analysis.link_latency import measure_links
 from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
 from int_analyzer.analysis.quality import assess, loss_share
 from int_analyzer.analysis.root import ROOT, place_all
@@ -28,13 +32,18 @@ def summarise(
     units = queue_units(view, profile)
     quantiles = queue_quantiles(view, units)
     congestions, refuted = find_congestion(view, units, profile.thresholds)
+    envelopes = Envelopes(view, profile)
+    places = place_nodes(envelopes)
+    latencies, faults = measure_links(envelopes, places)
+    quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
     return Summary(
         capture=capture,
-        quality=assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages),
+        quality=replace(quality, clock_faults=faults),
         findings=_findings(view, profile, units, congestions),
-        links=build_links(view, profile, quantiles),
+        links=build_links(view, profile, quantiles, latencies),
         paths=build_paths(view, profile, units),
         queues=_queues(view, profile, quantiles),
+        clocks=list_clocks(envelopes, places, profile),
     )
 
 

@@ -121,6 +121,8 @@ class Paths:
     def __init__(self, maximum: int) -> None:
         self.table = Table(WIDTH, 0, maximum)
         self.hops = np.zeros(512, dtype=np.int64)
+        # Of each hop, the row + 1 of the link from it to the next, once it has been looked up.
+        self.links = np.zeros(512, dtype=np.int64)
         self.used = 0
 
     def reserve(self, hops: int) -> None:
@@ -130,6 +132,11 @@ class Paths:
             grown = np.zeros(max(self.used + hops, 2 * self.hops.shape[0]), dtype=np.int64)
             grown[: self.used] = self.hops[: self.used]
             self.hops = grown
+            self.forget_links()
+
+    def forget_links(self) -> None:
+        """Let all links be looked up again."""
+        self.links = np.zeros(self.hops.shape[0], dtype=np.int64)
 
     def sequences(self) -> list[Any]:
         """The hops of each path: int64[length], as they stand in `hops`."""
@@ -193,6 +200,7 @@ class Paths:
             self.table.replace(np.concatenate([self.table.data, np.array(fresh)]))
             self.hops = np.concatenate(hops)
             self.used = end
+        self.forget_links()
         target, theirs = rows[rows >= 0], other.table.data[rows >= 0]
         mine = self.table.data[target]
         mine[:, [PACKETS, BYTES, HOLES]] += theirs[:, [PACKETS, BYTES, HOLES]]
@@ -207,6 +215,7 @@ class Paths:
         other.table = self.table.copy()
         other.hops = self.hops.copy()
         other.used = self.used
+        other.forget_links()
         return other
 
     def view(self) -> PathView:
