@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import postcard_reference as postcards
 
 from int_analyzer import schema
 from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, Columns, allocate
@@ -65,6 +66,9 @@ class Packet:
     ip_bytes: int = 77
     captured: int = 2000
     telemetry_bytes: int | None = None
+    ttl: int = 60
+    ip_id: int = 0
+    psn: int = 0
 
     @property
     def crossed(self) -> int:
@@ -148,6 +152,8 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
             "src_port": 50000 + packet.flow,
             "dst_port": 4791,
             "ecn": packet.ecn,
+            "ttl": packet.ttl,
+            "ip_id": packet.ip_id,
             "formats": packet.formats,
             "telemetry": packet.telemetry,
             "dialect": packet.dialect,
@@ -162,6 +168,7 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
             getattr(table, name)[row] = value
         if packet.roce is not None:
             roce.packet[exchange], roce.opcode[exchange], roce.dest_qp[exchange] = row, *packet.roce
+            roce.psn[exchange] = packet.psn
             exchange += 1
         for position, seen in enumerate(packet.hops):
             present = seen.flags
@@ -269,6 +276,7 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
     paths: dict[Any, _Seen] = defaultdict(_Seen)
     flows: dict[Any, _Seen] = defaultdict(_Seen)
     pairs: dict[Any, _Seen] = defaultdict(_Seen)
+    kept: list[Packet] = []
     for packet in packets:
         if packet.ip:
             flow = flows[packet.flow_key]
@@ -285,6 +293,9 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
                 pair.count(packet)
                 pair.excess += excess
                 pair.depths.append((hop.depth or 0, 0))
+        if postcards.identity(packet) is not None:
+            kept.append(packet)
+            continue
         key = tuple((*hop.key, -1 if hop.ingress is None else hop.ingress) for hop in packet.hops)
         hole = any(hop.flags & schema.HOP_TRUNCATED_PATH for hop in packet.hops) or bool(packet.warnings & _HOLES)
         paths[key].count(packet)
@@ -292,6 +303,10 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
         postcard = len(packet.hops) == 1 and packet.hops[0].flags & schema.HOP_FROM_REPORT
         if packet.ip:
             flows[packet.flow_key].paths.append((key, packet.time, not hole and not postcard))
+    moves = {key: _moves(seen.paths) for key, seen in flows.items() if seen.paths}
+    for made in postcards.put_together(kept):
+        paths[made.path].count(replace(made.packet, time=made.time))
+        paths[made.path].counters["holes"] += made.hole
     return {
         "queues": {key: _queue(seen) for key, seen in queues.items()},
         "buckets": {
@@ -303,7 +318,7 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
             key: (seen.packets, seen.bytes, *(seen.counters[name] for name in ("ce", "cnp", "telemetry")), *seen.span)
             for key, seen in flows.items()
         },
-        "moves": {key: _moves(seen.paths) for key, seen in flows.items() if seen.paths},
+        "moves": moves | postcards.moves(postcards.put_together(kept)),
         "pairs": {
             key: (seen.packets, seen.bytes, seen.excess, sum(depth for depth, _ in seen.depths), *seen.span) for key, seen in pairs.items()
         },

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from int_analyzer.analysis.cause import BACK_PRESSURE, UNSEEN, Cause
 from int_analyzer.analysis.confidence import Confidence
 from int_analyzer.analysis.congestion import CALM, DEPTH, Congestion, capture_start
+from int_analyzer.analysis.loss import drops_of_node, unreported
 from int_analyzer.analysis.paths import port_label, port_of
 from int_analyzer.analysis.root import ROOT, VICTIM, Place
 from int_analyzer.analysis.summary import Finding, FlowShare
@@ -124,7 +125,7 @@ def _multiples(view: View, congestion: Congestion) -> float:
 
 def _evidence(view: View, profile: Profile, units: QueueUnits, candidate: Candidate) -> list[str]:
     congestion, place = candidate.congestion, candidate.place
-    sentences = [*_measured(view, units, congestion), *_downstream(view, profile, place)]
+    sentences = [*_measured(view, units, congestion), *_downstream(view, profile, place), *_lost(view, profile, congestion.queue)]
     if candidate.cause is not None:
         sentences += candidate.cause.evidence
     if candidate.seen is not None and candidate.seen[0] < UNSEEN:
@@ -166,6 +167,21 @@ def _measured(view: View, units: QueueUnits, congestion: Congestion) -> list[str
         f"at least {plain(congestion.above, 12)} of {plain(int(view.queues.packets[queue]), 12)} packets above the threshold, {episodes}; "
         f"judged in steps of {_milliseconds(view.buckets.width_ns)}",
     ]
+
+
+def _lost(view: View, profile: Profile, queue: int) -> list[str]:
+    node = int(view.queues.node_id[queue])
+    sentences = [
+        f"node {profile.node_name(node)} reports {plain(count, 12)} dropped packets, reason {reason}"
+        for reason, count in drops_of_node(view, node).items()
+    ]
+    lost, sent = unreported(view).get(queue, (0, 0))
+    if lost:
+        sentences.append(
+            f"{plain(lost, 12)} of {plain(sent, 12)} packets ({lost / sent:.1%}) that the node before sent on to it "
+            "are not reported again: dropped, or the report is missing"
+        )
+    return sentences
 
 
 def _milliseconds(duration_ns: int) -> str:

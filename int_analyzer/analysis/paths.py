@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from int_analyzer.analysis.congestion import contradicted
 from int_analyzer.analysis.latency import QueueQuantiles
-from int_analyzer.analysis.summary import Link, PathSummary, Port, Quantiles, Summary
+from int_analyzer.analysis.link_latency import LinkKey
+from int_analyzer.analysis.summary import Link, LinkLatency, PathSummary, Port, Quantiles, Summary
 from int_analyzer.analysis.units import QueueUnits
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
@@ -91,11 +92,11 @@ def reach_of_ports(view: View) -> dict[tuple[int, int], Reach]:
     }
 
 
-def build_links(view: View, profile: Profile, quantiles: QueueQuantiles) -> list[Link]:
+def build_links(view: View, profile: Profile, quantiles: QueueQuantiles, latencies: dict[LinkKey, LinkLatency]) -> list[Link]:
     """Links, most packets first: an egress port (by queue) and the ingress port of the next node; None where no next one is seen."""
     packets: dict[tuple[int, int | None, int], int] = defaultdict(int)
     bytes_: dict[tuple[int, int | None, int], int] = defaultdict(int)
-    node_ids = view.queues.node_id.tolist()
+    node_ids, ports = view.queues.node_id.tolist(), view.queues.port.tolist()
     for path, queues in enumerate(view.paths.queues):
         ingress = view.paths.ingress_ports[path]
         for position, queue in enumerate(queues):
@@ -115,6 +116,7 @@ def build_links(view: View, profile: Profile, quantiles: QueueQuantiles) -> list
             bytes=bytes_[queue, node, port],
             latency=quantiles.latency[queue],
             depth=quantiles.depth[queue],
+            link_latency=latencies.get((node_ids[queue], ports[queue], node, port)) if node is not None else None,
         )
         for (queue, node, port), count in packets.items()
     ]
@@ -144,7 +146,8 @@ def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.Mu
     text, left out where not known.
 
     Nodes have name and role (the profile's, else a guess: leaf where paths begin or end, spine in between); edges egress_port,
-    ingress_port, queue, packets, bytes, quantiles of latency and depth with their unit, and role, cause and id of a finding.
+    ingress_port, queue, packets, bytes, quantiles of latency and depth with their unit, link_latency (lowest, mean, error, unit) where the
+    clocks at both ends are known, and role, cause and id of a finding.
     Where a port leads out of the telemetry the edge ends in a node "<node id>:<port>" with role outside.
     """
     import networkx
@@ -168,6 +171,10 @@ def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.Mu
             attributes["ingress_port"] = link.to_port
         if source.queue is not None:
             attributes["queue"] = source.queue
+        if link.link_latency is not None:
+            measured = {"lowest": link.link_latency.lowest, "mean": link.link_latency.mean, "error": link.link_latency.error}
+            attributes |= {f"link_latency_{key}": value for key, value in measured.items() if value is not None}
+            attributes["link_latency_unit"] = link.link_latency.unit
         attributes |= _quantile_attributes("latency", link.latency) | _quantile_attributes("depth", link.depth)
         finding = findings.get((source.node_id, source.port_id, source.queue))
         if finding is not None:

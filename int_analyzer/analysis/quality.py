@@ -8,7 +8,7 @@ import numpy as np
 
 from int_analyzer.analysis.congestion import contradicted
 from int_analyzer.analysis.paths import port_label
-from int_analyzer.analysis.summary import Quality
+from int_analyzer.analysis.summary import Postcards, Quality
 from int_analyzer.analysis.units import RAW, QueueUnits
 from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
@@ -63,7 +63,18 @@ def assess(
         assumptions=list(assumptions),
         trust=trust,
         trust_reasons=reasons,
+        postcards=_postcards(view),
     )
+
+
+def _postcards(view: View) -> Postcards | None:
+    """None if there are none."""
+    counts = view.postcards
+    total = counts.get("total", 0)
+    if not total:
+        return None
+    reasons = {name: counts[name] for name in ("alone", "unordered", "duplicated", "unidentified") if counts[name]}
+    return Postcards(total, counts["joined"], _share(counts["joined"], total), counts["by_arrival"], reasons)
 
 
 def loss_share(view: View) -> float:
@@ -234,10 +245,15 @@ def _metadata_doubts(view: View, units: QueueUnits) -> Doubts:
 
 def _path_doubts(view: View) -> Doubts:
     packets, holes = int(view.paths.packets.sum()), int(view.paths.holes.sum())
-    share = _share(holes, packets) or 0.0
-    if not holes:
-        return []
-    return [(_grade(share, HOLES_LOW, HOLES_FAIR), f"{share:.1%} of the paths have holes: nodes that found no room, or a cut stack")]
+    doubts: Doubts = []
+    if holes:
+        share = holes / packets
+        missing = "nodes that found no room, a cut stack, or a report that is missing"
+        doubts.append((_grade(share, HOLES_LOW, HOLES_FAIR), f"{share:.1%} of the paths have holes: {missing}"))
+    postcards = _postcards(view)
+    if postcards is not None and postcards.joined <= (1 - HOLES_FAIR) * postcards.total:
+        doubts.append((1, f"{1 - postcards.joined / postcards.total:.1%} of the reports of single nodes are not joined to a path"))
+    return doubts
 
 
 def _share(part: int, whole: int) -> float | None:

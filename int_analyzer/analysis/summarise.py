@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from int_analyzer.analysis.cause import UNSEEN, find_cause
+from int_analyzer.analysis.clock import list_clocks, place_nodes
 from int_analyzer.analysis.confidence import weigh
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
 from int_analyzer.analysis.drain import drain_share
+from int_analyzer.analysis.envelope import Envelopes
 from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, make_findings
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
+from int_analyzer.analysis.link_latency import measure_links
 from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
 from int_analyzer.analysis.quality import assess, loss_share
 from int_analyzer.analysis.root import ROOT, place_all
@@ -30,14 +34,19 @@ def summarise(
     units = queue_units(view, profile)
     quantiles = queue_quantiles(view, units)
     congestions, refuted = find_congestion(view, units, profile.thresholds)
+    envelopes = Envelopes(view, profile)
+    places = place_nodes(envelopes)
+    latencies, faults = measure_links(envelopes, places)
+    quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
     return Summary(
         capture=capture,
-        quality=assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages),
+        quality=replace(quality, clock_faults=faults),
         findings=_findings(view, profile, units, congestions),
         events=find_events(view, profile),
-        links=build_links(view, profile, quantiles),
+        links=build_links(view, profile, quantiles, latencies),
         paths=build_paths(view, profile, units),
         queues=_queues(view, profile, quantiles),
+        clocks=list_clocks(envelopes, places, profile),
     )
 
 
@@ -97,6 +106,8 @@ def _queues(view: View, profile: Profile, quantiles: QueueQuantiles) -> list[Que
 def _notes(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion], refuted: list[Congestion]) -> list[str]:
     """Assumptions that need the findings, or single queues: what was left out, and what a profile should say."""
     notes = []
+    if view.postcards.get("by_arrival", 0):
+        notes.append("TTLs that do not fall along the path: nodes are in the order in which their reports came")
     for queue in contradicted(view).nonzero()[0].tolist():
         share = int(view.queues.latency_contradicted[queue]) / int(view.queues.latency_count[queue])
         label = port_label(view, profile, queue)

@@ -46,6 +46,39 @@ class QueueSummary:
 
 
 @dataclass(frozen=True)
+class LinkLatency:
+    """Time on a link by the clocks of both ends, freed of their offset, ± `error`; the mean None where a clock was set meanwhile."""
+
+    lowest: float
+    mean: float | None
+    error: float
+    unit: str
+    packets: int
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A node's clock against the reference's at `at_ns`; None, and a `reason`, where that is not known.
+
+    `step`: by how much it was set at `step_ns`; offset and drift are those after it.
+    """
+
+    node: str
+    node_id: int
+    how: str  # reference | both directions | one direction | unknown
+    reference: str | None = None
+    offset: float | None = None
+    error: float | None = None
+    unit: str = "raw"
+    drift_ppm: float | None = None
+    drift_error_ppm: float | None = None
+    at_ns: int | None = None
+    step: float | None = None
+    step_ns: int | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Link:
     """An edge of the path graph: egress port of a node to ingress port of the next (to_node None: leaves the telemetry)."""
 
@@ -57,6 +90,7 @@ class Link:
     bytes: int
     latency: Quantiles
     depth: Quantiles
+    link_latency: LinkLatency | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +169,17 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Postcards:
+    """Reports of one node about one packet, and how many were joined with those of other nodes to the packet's path."""
+
+    total: int
+    joined: int
+    joined_share: float | None
+    by_arrival: int
+    not_joined: dict[str, int]
+
+
+@dataclass(frozen=True)
 class Quality:
     """What was read and how well, and whether the findings can be trusted."""
 
@@ -163,6 +208,8 @@ class Quality:
     trust: str  # high | fair | low | none
     trust_reasons: list[str]
     statuses_by_format: dict[str, dict[str, int]] = field(default_factory=dict)
+    postcards: Postcards | None = None
+    clock_faults: int = 0
 
 
 @dataclass(frozen=True)
@@ -189,3 +236,4 @@ class Summary:
     links: list[Link] = field(default_factory=list)
     paths: list[PathSummary] = field(default_factory=list)
     queues: list[QueueSummary] = field(default_factory=list)
+    clocks: list[Clock] = field(default_factory=list)

@@ -6,12 +6,14 @@ from typing import Any
 
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import get
-from int_analyzer.fold import flows, paths, queues
+from int_analyzer.fold import flows, paths, postcards, queues
 from int_analyzer.fold.flows import count_packet as count_in_flow
 from int_analyzer.fold.flows import find_flow, follow
+from int_analyzer.fold.links import SLOTS, count_in_link, find_link
 from int_analyzer.fold.pairs import count_pair
-from int_analyzer.fold.paths import QUEUE_SHIFT, find_path
+from int_analyzer.fold.paths import INGRESS_MASK, QUEUE_SHIFT, find_path
 from int_analyzer.fold.paths import count_packet as count_in_path
+from int_analyzer.fold.postcards import keep
 from int_analyzer.fold.quality import (
     BYTES,
     CE_PACKETS,
@@ -32,12 +34,16 @@ from int_analyzer.fold.quality import (
     TIME_BACKWARDS,
     count_reading,
 )
-from int_analyzer.fold.queues import count_hop
+from int_analyzer.fold.queues import count_hop, find_queue, hop_key
 from int_analyzer.fold.table import (
     BLOCKS,
     BUCKET_NS,
     BUCKETS,
     FLOWS,
+    LINK_BASE,
+    LINK_SHIFT,
+    LINKS,
+    MAXIMUM_LINKS,
     MAXIMUM_PATHS,
     MAXIMUM_QUEUES,
     PAIRS,
@@ -46,12 +52,23 @@ from int_analyzer.fold.table import (
     QUEUES,
     SLOT_SHIFT,
 )
-from int_analyzer.schema import ABSENT32, HOP_FROM_REPORT, HOP_OPAQUE, HOP_TRUNCATED_PATH, TUNNELS, WARNING_BIT
+from int_analyzer.schema import (
+    ABSENT32,
+    HAS_EGRESS_TIME,
+    HAS_INGRESS_TIME,
+    HOP_FROM_REPORT,
+    HOP_OPAQUE,
+    HOP_TRUNCATED_PATH,
+    TUNNELS,
+    WARNING_BIT,
+)
 
 _CE = 3
 _CNP_OPCODE = 0x81
 _MIRROR = sum(bit for bit, name in TUNNELS.items() if name.startswith("erspan"))
+_TIMES = HAS_INGRESS_TIME | HAS_EGRESS_TIME
 _HOLE = WARNING_BIT["int-hop-exceeded"] | WARNING_BIT["int-mtu-exceeded"] | WARNING_BIT["ioam-overflow"]
+_POSTCARDS, _NODE, _QUEUE_PORT = postcards.FORMATS, queues.NODE, queues.PORT
 _GUESS, _FLOW_HASH, _QUEUE_HASH, _LATENCY_LOW, _OFFSET = flows.GUESS, flows.HASH, queues.HASH, queues.LATENCY_LOW, paths.OFFSET
 
 
@@ -68,20 +85,25 @@ def fold_packets(
     path_rows: Any,
     path_index: Any,
     path_hops: Any,
+    path_links: Any,
     flow_rows: Any,
     flow_index: Any,
     pair_rows: Any,
     pair_index: Any,
+    link_rows: Any,
+    link_index: Any,
+    postcard_log: Any,
     counters: Any,
     work: Any,
 ) -> int:
     """Absorb packets `row` … `stop` − 1; returns the row of the packet before which a table has to grow, or `stop`.
 
     columns: the arena, or views by name (columns.get); …_rows and …_index: table.find; blocks and pool: histogram.count_in; log:
-    buckets.append; path_hops: paths.find_path; counters int64: quality.py; work int64[32]: table.py.
+    buckets.append; path_hops: paths.find_path; path_links int64[capacity]: of each hop, row + 1 of the link to the next, or 0;
+    postcard_log: postcards.keep; counters int64: quality.py; work int64[32]: table.py.
     """
     width = work[BUCKET_NS]
-    bucket, bucket_begin, bucket_end = 0, 0, 0
+    bucket, bucket_begin, bucket_end, link_slot = 0, 0, 0, -1
     while row < stop:
         count = get(columns, "packets.hop_count", row)
         # Could this packet need more room than there is? Queues and paths at their maximum do without.
@@ -92,6 +114,7 @@ def fold_packets(
             or work[BLOCKS] + 2 * count > pool.shape[0]
             or work[PATH_HOPS] + count > path_hops.shape[0]
             or (work[QUEUES] + count > queue_rows.shape[0] and queue_rows.shape[0] < work[MAXIMUM_QUEUES])
+            or (work[LINKS] + count > link_rows.shape[0] and link_rows.shape[0] < work[MAXIMUM_LINKS])
             or (work[PATHS] == path_rows.shape[0] and path_rows.shape[0] < work[MAXIMUM_PATHS])
         ):
             break
@@ -100,6 +123,10 @@ def fold_packets(
             bucket = time // width
             bucket_begin = bucket * width
             bucket_end = bucket_begin + width
+            # A packet without a time is in no slot of the links.
+            link_slot = (bucket >> work[LINK_SHIFT]) - work[LINK_BASE] if time > 0 else -1
+            if time > 0 and (link_slot < 0 or link_slot >= SLOTS or work[LINK_BASE] < 0):
+                break
         size = get(columns, "packets.original_bytes", row)
         reports = get(columns, "packets.report_count", row)
         telemetry = 1 if get(columns, "packets.telemetry", row) != 0 else 0
@@ -121,8 +148,18 @@ def fold_packets(
         if count == 0 or get(columns, "hops.present", first) & HOP_OPAQUE != 0:
             row += 1
             continue
-        path = find_path(path_rows, path_index, path_hops, queue_rows, queue_index, work, columns, guess, first, count)
         offset = work[PATH_HOPS]
+        postcard = (
+            reports != 0
+            and count == 1
+            and flow >= 0
+            and get(columns, "hops.present", first) & HOP_FROM_REPORT != 0
+            and (_POSTCARDS >> get(columns, "packets.telemetry", row)) & 1 != 0
+            and _keep_postcard(columns, row, first, time, crossed, flow, flow_rows, queue_rows, queue_index, path_hops, postcard_log, work)
+        )
+        path = -1
+        if not postcard:
+            path = find_path(path_rows, path_index, path_hops, queue_rows, queue_index, work, columns, guess, first, count)
         if path >= 0:
             offset = path_rows[path, _OFFSET]
         flags = 0
@@ -138,8 +175,11 @@ def fold_packets(
                 hashed = queue_rows[queue, _QUEUE_HASH] ^ flow_rows[flow, _FLOW_HASH]
                 slot = bucket >> work[SLOT_SHIFT]
                 count_pair(pair_rows, pair_index, work, queue, flow, slot, hashed, excess, depth, time, crossed)
+        if flags & _TIMES == _TIMES and count > 1 and path >= 0 and link_slot >= 0:
+            _count_links(columns, first, count, offset, path_hops, path_links, link_rows, link_index, queue_rows, work, link_slot, time)
         if path < 0:
-            counters[PATHS_IGNORED] += 1
+            # What path a postcard's packet took is known when those of the other nodes have come.
+            counters[PATHS_IGNORED] += 0 if postcard else 1
         else:
             hole = 1 if flags & HOP_TRUNCATED_PATH != 0 or get(columns, "packets.warnings", row) & _HOLE != 0 else 0
             count_in_path(path_rows, path, time, crossed, hole)
@@ -149,6 +189,72 @@ def fold_packets(
                 follow(flow_rows, flow, path, time, whole, path_rows, path_hops, queue_rows)
         row += 1
     return row
+
+
+@inlined
+def _count_links(
+    columns: Any,
+    first: int,
+    count: int,
+    offset: int,
+    path_hops: Any,
+    path_links: Any,
+    link_rows: Any,
+    link_index: Any,
+    queue_rows: Any,
+    work: Any,
+    slot: int,
+    time: int,
+) -> None:
+    """Add the hops of a packet (path hops from `offset` on) to the links between them, as far as they have times."""
+    departed = get(columns, "hops.present", first) & HAS_EGRESS_TIME != 0
+    for i in range(1, count):
+        present = get(columns, "hops.present", first + i)
+        if departed and present & HAS_INGRESS_TIME != 0:
+            link = path_links[offset + i - 1] - 1
+            if link < 0:
+                link = _look_up_link(link_rows, link_index, path_links, path_hops, queue_rows, work, offset + i - 1)
+            if link >= 0:
+                sent, arrived = get(columns, "hops.egress_time_raw", first + i - 1), get(columns, "hops.ingress_time_raw", first + i)
+                count_in_link(link_rows, link, sent, arrived, slot, time)
+        departed = present & HAS_EGRESS_TIME != 0
+
+
+@kernel
+def _look_up_link(link_rows: Any, link_index: Any, path_links: Any, path_hops: Any, queue_rows: Any, work: Any, at: int) -> int:
+    """Row of the link that begins at hop `at` of all paths' hops, kept there; −1 if there is no room."""
+    before, after = path_hops[at] >> QUEUE_SHIFT, path_hops[at + 1] >> QUEUE_SHIFT
+    port, ingress = queue_rows[before, _QUEUE_PORT] >> 9, path_hops[at + 1] & INGRESS_MASK
+    link = find_link(link_rows, link_index, work, queue_rows[before, _NODE], port, queue_rows[after, _NODE], ingress)
+    path_links[at] = link + 1
+    return link
+
+
+@kernel
+def _keep_postcard(
+    columns: Any,
+    row: int,
+    hop: int,
+    time: int,
+    crossed: int,
+    flow: int,
+    flow_rows: Any,
+    queue_rows: Any,
+    queue_index: Any,
+    path_hops: Any,
+    postcard_log: Any,
+    work: Any,
+) -> bool:
+    """Keep a postcard, and leave its hop behind the hops in use, as `find_path` does: false if it has no identity or no room."""
+    node, port, ingress = hop_key(columns, hop)
+    queue = find_queue(queue_rows, queue_index, work, node, port)
+    if queue < 0:
+        return False
+    word = (queue << QUEUE_SHIFT) | ingress
+    path_hops[work[PATH_HOPS]] = word
+    version, roce_row = get(columns, "packets.ip_version", row), get(columns, "packets.roce_row", row)
+    hashed = flow_rows[flow, _FLOW_HASH]
+    return keep(postcard_log, work, columns, row, version, roce_row, flow, hashed, time, word, crossed)
 
 
 @inlined

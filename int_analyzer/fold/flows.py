@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FA
 from int_analyzer.fold.paths import Paths, longer_of
 from int_analyzer.fold.table import FLOWS, KEY, Table, find
 from int_analyzer.fold.view import FlowView
+
+if TYPE_CHECKING:
+    from int_analyzer.fold.paths import Paths
 
 # Words of a row, three cache lines.
 SRC_HI, SRC_LO, DST_HI, DST_LO, PORTS, DEST_QP, PACKETS, BYTES = 0, 1, 2, 3, 4, 5, 6, 7
@@ -103,6 +106,12 @@ def follow(rows: Any, flow: int, path: int, time: int, whole: bool, path_rows: A
     rows[flow, PATH_NS] = time
 
 
+def _is_part(part: list[int], whole: list[int]) -> bool:
+    """Whether the hops of one path stand in another, in that order."""
+    rest = iter(whole)
+    return all(hop in rest for hop in part)
+
+
 @lru_cache(maxsize=1 << 16)
 def address(version: int, high: int, low: int) -> str:
     """An address as text from its two halves (int64)."""
@@ -157,6 +166,44 @@ class Flows:
         self.evicted += len(rows) - len(kept)
         self.table.replace(rows[kept])
         return moved
+
+    def follow_all(self, flows: Any, paths: Any, times: Any, whole: Any, known: Paths) -> None:
+        """Note the paths of packets that were put together of several reports (int64[n] each, bool[n]); as `follow`.
+
+        Of these packets a report may be missing without a trace: a path that is part of the flow's path is no other path, and one of
+        which the flow's path is a part takes its place. A packet older than what is known of its flow tells of no change.
+        """
+        order = np.lexsort((times, flows))
+        flows, paths, times, whole = flows[order], paths[order], times[order], whole[order]
+        rows = self.table.data
+        last = np.flatnonzero(np.diff(flows, append=-1))
+        guessed = rows[flows[last], GUESS] == 0
+        rows[flows[last[guessed]], GUESS] = paths[last[guessed]] + 1
+        flows, paths, times = flows[whole], paths[whole], times[whole]
+        if len(flows) == 0:
+            return
+        # Of a run of packets of one flow on one path the first may tell of a change, and the last says how long it lasted.
+        begins = np.flatnonzero((np.diff(flows, prepend=-1) != 0) | (np.diff(paths, prepend=-1) != 0))
+        ends = np.append(begins[1:], len(flows)) - 1
+        hops = known.sequences()
+        for flow, path, first, end in zip(
+            flows[begins].tolist(), paths[begins].tolist(), times[begins].tolist(), times[ends].tolist(), strict=True
+        ):
+            row = rows[flow]
+            before = int(row[PATH]) - 1
+            if before >= 0 and before != path:
+                if _is_part(hops[path].tolist(), hops[before].tolist()):
+                    path = before
+                elif _is_part(hops[before].tolist(), hops[path].tolist()):
+                    if row[PATH_CHANGES] == 0:
+                        row[FIRST_PATH] = path + 1
+                elif first < row[PATH_NS]:
+                    continue
+                else:
+                    row[[PATH_CHANGES, PATH_CHANGE_NS, PATH_BEFORE]] = row[PATH_CHANGES] + 1, first, before + 1
+            elif before < 0:
+                row[[FIRST_PATH, FIRST_PATH_NS]] = path + 1, first
+            row[[PATH, PATH_NS]] = path + 1, max(int(row[PATH_NS]), end)
 
     def merge(self, other: Flows, rows_of_paths: Any, paths: Paths, queue_rows: Any) -> Any:
         """Absorb other flows, seen later than these, whose path rows are `rows_of_paths` in `paths`: the row that each has here (int64[n]).

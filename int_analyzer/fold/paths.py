@@ -41,6 +41,13 @@ def _same(rows: Any, path_hops: Any, queue_rows: Any, columns: Any, path: int, f
 
 
 @inlined
+def _hash_hop(hashed: int, node: int, port: int, ingress: int) -> int:
+    """The hash of a path with one more hop."""
+    hashed = product(hashed ^ product(node, FACTOR_0) ^ product(port, FACTOR_1) ^ product(ingress, FACTOR_2), FACTOR_3)
+    return hashed ^ (hashed >> 29)
+
+
+@inlined
 def find_path(
     rows: Any,
     index: Any,
@@ -63,8 +70,7 @@ def find_path(
     hashed: int = count
     for i in range(count):
         node, port, ingress = hop_key(columns, first + i)
-        hashed = product(hashed ^ product(node, FACTOR_0) ^ product(port, FACTOR_1) ^ product(ingress, FACTOR_2), FACTOR_3)
-        hashed ^= hashed >> 29
+        hashed = _hash_hop(hashed, node, port, ingress)
     hashed = mixed(hashed)
     mask = index.shape[0] - 1
     at = hashed & mask
@@ -133,6 +139,8 @@ class Paths:
     def __init__(self, maximum: int) -> None:
         self.table = Table(WIDTH, 0, maximum)
         self.hops = np.zeros(512, dtype=np.int64)
+        # Of each hop, the row + 1 of the link from it to the next, once it has been looked up.
+        self.links = np.zeros(512, dtype=np.int64)
         self.used = 0
 
     def reserve(self, hops: int) -> None:
@@ -142,10 +150,49 @@ class Paths:
             grown = np.zeros(max(self.used + hops, 2 * self.hops.shape[0]), dtype=np.int64)
             grown[: self.used] = self.hops[: self.used]
             self.hops = grown
+            self.forget_links()
+
+    def forget_links(self) -> None:
+        """Let all links be looked up again."""
+        self.links = np.zeros(self.hops.shape[0], dtype=np.int64)
 
     def sequences(self) -> list[Any]:
         """The hops of each path: int64[length], as they stand in `hops`."""
         return [self.hops[offset : offset + length] for offset, length in self.table.data[:, [OFFSET, LENGTH]].tolist()]
+
+    def find_all(self, wanted: list[bytes], queue_rows: Any) -> Any:
+        """The path of each of these sequences (its words of `hops` as bytes), made if it is new: int64[n], −1 if there is no room."""
+        known = {hops.tobytes(): row for row, hops in enumerate(self.sequences())}
+        rows = np.empty(len(wanted), dtype=np.int64)
+        for at, sequence in enumerate(wanted):
+            path = known.get(sequence, -1)
+            if path < 0 and len(self.table) < self.table.maximum:
+                path = known[sequence] = self._append(np.frombuffer(sequence, dtype=np.int64), queue_rows)
+            rows[at] = path
+        return rows
+
+    def _append(self, hops: Any, queue_rows: Any) -> int:
+        """Append a path that is not there yet; there is room for it."""
+        self.reserve(len(hops))
+        hashed = len(hops)
+        for word in hops.tolist():
+            node, port = queue_rows[word >> QUEUE_SHIFT, [NODE, PORT]].tolist()
+            hashed = _hash_hop(hashed, node, port, word & INGRESS_MASK)
+        row = np.zeros((1, WIDTH), dtype=np.int64)
+        row[0, [OFFSET, LENGTH, FIRST_NS, HASH]] = self.used, len(hops), NEVER, mixed(hashed)
+        self.hops[self.used : self.used + len(hops)] = hops
+        self.used += len(hops)
+        self.table.append(row[0])
+        return len(self.table) - 1
+
+    def count_all(self, paths: Any, times: Any, sizes: Any, holes: Any) -> None:
+        """Add a packet to each of these paths (int64[n], a path as often as it has packets); as `count_packet`."""
+        rows = self.table.data
+        np.add.at(rows[:, PACKETS], paths, 1)
+        np.add.at(rows[:, BYTES], paths, sizes)
+        np.add.at(rows[:, HOLES], paths, holes)
+        np.maximum.at(rows[:, LAST_NS], paths, times)
+        np.minimum.at(rows[:, FIRST_NS], paths[times > 0], times[times > 0])
 
     def merge(self, other: Paths, queues: Any) -> Any:
         """Absorb other paths, whose queue rows are `queues` here: the row that each has here (int64[n]), −1 where there was no room."""
@@ -171,6 +218,7 @@ class Paths:
             self.table.replace(np.concatenate([self.table.data, np.array(fresh)]))
             self.hops = np.concatenate(hops)
             self.used = end
+        self.forget_links()
         target, theirs = rows[rows >= 0], other.table.data[rows >= 0]
         mine = self.table.data[target]
         mine[:, [PACKETS, BYTES, HOLES]] += theirs[:, [PACKETS, BYTES, HOLES]]
@@ -190,6 +238,7 @@ class Paths:
         other.table = self.table.copy()
         other.hops = self.hops.copy()
         other.used = self.used
+        other.forget_links()
         return other
 
     def view(self) -> PathView:

@@ -1,6 +1,6 @@
 """State: what a fold of many batches leaves, in memory bounded by the fabric, and how it merges with another.
 
-    columns ──► fold ──► queues (histograms, time buckets) · paths · flows · pairs · quality · sequences ──► view
+    columns ──► fold ──► queues (histograms, time buckets) · paths · flows · pairs · links · postcards · quality · sequences ──► view
 
 The kernels never grow an array: they stop before the packet that might need more room, and go on when Python has made some.
 """
@@ -15,10 +15,12 @@ from int_analyzer import _jit
 from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, PACKETS_PER_BATCH, Columns
 from int_analyzer.fold.batch import fold_packets
 from int_analyzer.fold.flows import Flows
+from int_analyzer.fold.links import Links
 from int_analyzer.fold.pairs import Pairs
 from int_analyzer.fold.paths import PACKETS as PATH_PACKETS
 from int_analyzer.fold.paths import Paths
-from int_analyzer.fold.quality import HOPS_IGNORED, MIRRORS, PATHS_IGNORED, REPORTS, Quality
+from int_analyzer.fold.postcards import Postcards
+from int_analyzer.fold.quality import FIRST_NS, HOPS_IGNORED, LAST_NS, MIRRORS, PATHS_IGNORED, REPORTS, Quality
 from int_analyzer.fold.queues import Queues
 from int_analyzer.fold.sequences import Sequences, fold_mirrors, fold_reports
 from int_analyzer.fold.table import (
@@ -27,15 +29,21 @@ from int_analyzer.fold.table import (
     BUCKETS,
     DROPS,
     FLOWS,
+    LINK_BASE,
+    LINK_SHIFT,
+    LINKS,
+    MAXIMUM_LINKS,
     MAXIMUM_PATHS,
     MAXIMUM_QUEUES,
     N_WORK,
     PAIRS,
     PATH_HOPS,
     PATHS,
+    POSTCARDS,
     QUEUES,
     SLOT_SHIFT,
     STREAMS,
+    UNIDENTIFIED,
 )
 from int_analyzer.fold.view import View
 
@@ -51,6 +59,9 @@ class Capacity(NamedTuple):
     """Rows, of which a flow in a queue has one for every slot of time."""
     bucket_rows: int = 1 << 17
     """Or 64 rows per queue, if that is more."""
+    links: int = 1 << 16
+    postcards: int = 1 << 17
+    """Or as many as a batch has, if that is more."""
 
 
 def _run(kernel: Any, fast: bool, row: int, stop: int, columns: Any, *arrays: Any) -> int:
@@ -69,6 +80,8 @@ class State:
         self.paths = Paths(self.capacity.paths)
         self.flows = Flows(self.capacity.flows)
         self.pairs = Pairs(self.capacity.pairs, self.capacity.bucket_ns)
+        self.links = Links(self.capacity.links, self.capacity.bucket_ns)
+        self.postcards = Postcards(self.capacity.postcards)
         self.quality = Quality()
         self.sequences = Sequences()
 
@@ -83,6 +96,8 @@ class State:
         other.paths = self.paths.copy()
         other.flows = self.flows.copy()
         other.pairs = self.pairs.copy()
+        other.links = self.links.copy()
+        other.postcards = self.postcards.copy()
         other.quality = self.quality.copy()
         other.sequences = self.sequences.copy()
         return other
@@ -94,9 +109,10 @@ class State:
             raise ValueError("compiled kernels know columns of the default size only")
         given = columns.arena if fast else columns.by_name()
         packets, reports, mirrors = (int(columns.counts[rows]) for rows in (N_PACKETS, N_REPORTS, N_MIRRORS))
+        self._reserve_postcards(int(np.count_nonzero(columns.packets.report_count[:packets])))
         row = self._fold_packets(0, packets, given, fast)
         while row < packets:
-            self._make_room(int(columns.packets.hop_count[row]))
+            self._make_room(int(columns.packets.hop_count[row]), int(columns.packets.time_ns[row]))
             row = self._fold_packets(row, packets, given, fast)
         for kernel, rows, total in ((fold_reports, reports, REPORTS), (fold_mirrors, mirrors, MIRRORS)):
             row = 0
@@ -112,13 +128,17 @@ class State:
                 self._fold_sequences(kernel, 0, 0, columns.arena, True)
 
     def _fold_packets(self, row: int, stop: int, columns: Any, fast: bool) -> int:
-        queues, paths, flows, pairs = self.queues, self.paths, self.flows, self.pairs
+        queues, paths, flows, pairs, links = self.queues, self.paths, self.flows, self.pairs, self.links
         # A slot is one bucket or several, whole ones.
         pairs.coarsen_to(queues.buckets.width_ns)
+        links.coarsen_to(queues.buckets.width_ns)
         work = np.zeros(N_WORK, dtype=np.int64)
         work[[QUEUES, PATHS, FLOWS, PAIRS]] = len(queues.table), len(paths.table), len(flows.table), len(pairs.table)
         work[[BLOCKS, BUCKETS, PATH_HOPS]] = queues.histograms.used, queues.buckets.used, paths.used
         work[[MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS]] = queues.table.maximum, paths.table.maximum, queues.buckets.width_ns
+        work[[LINKS, MAXIMUM_LINKS, LINK_BASE]] = len(links.table), links.table.maximum, links.base
+        work[LINK_SHIFT] = (links.slot_ns // queues.buckets.width_ns).bit_length() - 1
+        work[POSTCARDS] = self.postcards.used
         work[SLOT_SHIFT] = (pairs.slot_ns // queues.buckets.width_ns).bit_length() - 1
         row = _run(
             fold_packets,
@@ -134,16 +154,23 @@ class State:
             paths.table.rows,
             paths.table.index(fast),
             paths.hops,
+            paths.links,
             flows.table.rows,
             flows.table.index(fast),
             pairs.table.rows,
             pairs.table.index(fast),
+            links.table.rows,
+            links.table.index(fast),
+            self.postcards.log,
             self.quality.counters,
             work,
         )
-        for table, word in ((queues.table, QUEUES), (paths.table, PATHS), (flows.table, FLOWS), (pairs.table, PAIRS)):
+        tables = {QUEUES: queues.table, PATHS: paths.table, FLOWS: flows.table, PAIRS: pairs.table, LINKS: links.table}
+        for word, table in tables.items():
             table.used = int(work[word])
         queues.histograms.used, queues.buckets.used, paths.used = work[[BLOCKS, BUCKETS, PATH_HOPS]].tolist()
+        self.postcards.used = int(work[POSTCARDS])
+        self.postcards.counts["unidentified"] += int(work[UNIDENTIFIED])
         return row
 
     def _fold_sequences(self, kernel: Any, row: int, stop: int, columns: Any, fast: bool) -> int:
@@ -155,23 +182,34 @@ class State:
         streams.used, drops.used = work[[STREAMS, DROPS]].tolist()
         return row
 
-    def _make_room(self, hops: int) -> None:
-        """Make room for a packet of so many hops: grow, or forget."""
+    def _make_room(self, hops: int, time: int) -> None:
+        """Make room for a packet of so many hops at that time: grow, or forget."""
+        self.links.table.reserve(hops)
+        if time > 0:
+            first, last = self.quality.counters[[FIRST_NS, LAST_NS]].tolist()
+            self.links.cover(min(first, time), max(last, time))
         self.queues.reserve(hops)
         self.paths.reserve(hops)
         if not self.flows.table.reserve(1):
             self._evict_flows(self.flows.table.maximum // 2)
         self.pairs.reserve(hops)
 
+    def _reserve_postcards(self, more: int) -> None:
+        if more:
+            self.quality.counters[PATHS_IGNORED] += self.postcards.reserve(more, self.queues.table.data, self.paths, self.flows)
+
     def _evict_flows(self, keep: int) -> None:
-        self.pairs.follow_flows(self.flows.evict(keep, self.pairs.of_flows(len(self.flows.table))))
+        moved = self.flows.evict(keep, self.pairs.of_flows(len(self.flows.table)))
+        self.pairs.follow_flows(moved)
+        self.postcards.follow_flows(moved)
 
     def merge(self, other: State) -> None:
         """Absorb another state: of packets later than these, or seen elsewhere; `other` stays what it is.
 
         The result is the state of the whole: exactly for everything but pairs (which hops are elevated depends on what a queue had
         seen before), the time of a path change between pieces if packets were seen halfway, path changes and duplicate sequence numbers
-        between pieces of one time, and what was forgotten for lack of room.
+        between pieces of one time, and what was forgotten for lack of room: so postcards of packets that had left a full log are joined
+        only if they are in its sample.
         """
         if other.capacity.bucket_ns != self.capacity.bucket_ns:
             raise ValueError(f"states of different bucket widths: {self.capacity.bucket_ns} and {other.capacity.bucket_ns} ns")
@@ -181,23 +219,35 @@ class State:
         self.quality.counters[PATHS_IGNORED] += other.paths.table.data[paths < 0, PATH_PACKETS].sum()
         flows = self.flows.merge(other.flows, paths, self.paths, self.queues.table.data)
         self.pairs.merge(other.pairs, queues, flows)
+        self.quality.counters[PATHS_IGNORED] += self.postcards.merge(other.postcards, queues, flows)
+        self._reserve_postcards(1)
         if len(self.flows.table) > self.flows.table.maximum:
             self._evict_flows(self.flows.table.maximum // 2)
         self.quality.merge(other.quality)
+        first, last = self.quality.counters[[FIRST_NS, LAST_NS]].tolist()
+        if last:
+            self.links.merge(other.links, first, last)
         self.sequences.merge(other.sequences)
 
     def view(self) -> View:
         """Everything as plain arrays, independent of what is folded later."""
+        paths, flows, postcards, quality = self.paths, self.flows, self.postcards, self.quality
+        if postcards.used:
+            # Here all packets are complete; in the state they are not.
+            paths, flows, postcards, quality = paths.copy(), flows.copy(), postcards.copy(), quality.copy()
+            quality.counters[PATHS_IGNORED] += postcards.finish(self.queues.table.data, paths, flows)
         queues, buckets = self.queues.view()
         self.pairs.coarsen_to(buckets.width_ns)
         sequences, drops = self.sequences.view()
         return View(
             queues=queues,
             buckets=buckets,
-            paths=self.paths.view(),
-            flows=self.flows.view(),
+            paths=paths.view(),
+            flows=flows.view(),
             pairs=self.pairs.view(),
             sequences=sequences,
             drops=drops,
-            **self.quality.view(),
+            links=self.links.view(),
+            postcards=postcards.view(),
+            **quality.view(),
         )

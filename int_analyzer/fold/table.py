@@ -14,6 +14,8 @@ from int_analyzer._jit import compiled, inlined, kernel
 # Words of `work` (int64[32]), the scratch of a kernel call: how many rows of each table are in use, and the key to look for.
 QUEUES, PATHS, FLOWS, PAIRS, STREAMS, DROPS, BLOCKS, BUCKETS, PATH_HOPS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS, SLOT_SHIFT = 9, 10, 11, 12
+POSTCARDS, UNIDENTIFIED = 13, 14
+LINKS, MAXIMUM_LINKS, LINK_SHIFT, LINK_BASE = 24, 25, 26, 27
 KEY = 16
 N_WORK = 32
 
@@ -114,6 +116,12 @@ class Table:
         replaced[: len(rows)] = rows
         self.rows = replaced
         self.used = len(rows)
+        self._index = None
+
+    def append(self, row: Any) -> None:
+        """Put a row (int64[width], its hash included) that is not there yet behind those in use; there is room for it."""
+        self.rows[self.used] = row
+        self.used += 1
         self._index = None
 
     def index(self, fast: bool) -> Any:

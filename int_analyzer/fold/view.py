@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 Array = Any
 """A one-dimensional numpy array."""
 
@@ -125,6 +127,37 @@ class SequenceView:
 
 
 @dataclass(frozen=True)
+class LinkView:
+    """One row per link (node, egress port → next node, its ingress port) over which packets came that have the times of both.
+
+    Values are ingress time of the next − egress time of the one before: raw, of two clocks, and not below 0 by nature. Of 32-bit times
+    (`narrow`) they are known modulo 2^32. In the arrays of slots, [link, slot], what is not `seen` is 0.
+    """
+
+    node_id: Array
+    port: Array  # −1 if absent
+    next_node_id: Array
+    next_port: Array  # −1 if absent
+    packets: Array
+    stray: Array  # packets left out: a clock far off the link's others
+    narrow: Array  # bool
+    mean: Array  # float64
+    mean_ns: Array  # float64: mean capture time of the packets
+    largest: Array
+    seen: Any  # bool
+    lowest: Any  # int64: least value of each slot
+    lowest_ns: Any  # int64: its capture time
+    slot_ns: int
+
+
+def no_links() -> LinkView:
+    """Links where no packet has the times of two nodes."""
+    none = np.zeros(0, dtype=np.int64)
+    table = np.zeros((0, 1), dtype=np.int64)
+    return LinkView(none, none, none, none, none, none, none > 0, none / 1.0, none / 1.0, none, table > 0, table, table, 1)
+
+
+@dataclass(frozen=True)
 class View:
     """Everything that a state knows."""
 
@@ -147,3 +180,8 @@ class View:
     dialects: dict[str, int] = field(default_factory=dict)
     opcodes: dict[int, int] = field(default_factory=dict)
     drops: dict[tuple[int, int], int] = field(default_factory=dict)  # (node, drop reason) → reports
+    links: LinkView = field(default_factory=no_links)
+    postcards: dict[str, int] = field(default_factory=dict)
+    """Reports of one node about one packet: total; joined with those of other nodes to a path (of these by_arrival: in the order of
+    their arrival, as the TTL did not tell); and why not: alone (no other node's was seen; of these early: the table was full before
+    it could come), unordered, duplicated (the node told of it before), unidentified (nothing tells the packet from others)"""

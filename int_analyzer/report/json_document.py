@@ -28,6 +28,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "links": "edges of the path graph",
         "paths": "distinct paths, by packets",
         "queues": "all queues seen",
+        "clocks": "the clock of every node",
     },
     "Capture": {
         "files": "the captures, in the order in which they were read: by the time of their first packet",
@@ -62,7 +63,17 @@ MEANINGS: dict[str, dict[str, str]] = {
         "assumptions": "what was assumed for want of a profile",
         "trust": "whether the findings can be trusted",
         "trust_reasons": "why",
+        "postcards": "reports of one node about one packet, joined to paths; null if there are none",
+        "clock_faults": "windows of links in which packets came, by the clocks of both ends and beyond their error, before they were sent",
         "statuses_by_format": "packets by format, and of these by status; one with several counts in each, one without as none",
+    },
+    "Postcards": {
+        "total": "reports of one node about one packet",
+        "joined": "of these, joined with those of other nodes to the packet's path, by flow and packet identity",
+        "joined_share": "joined ÷ total",
+        "by_arrival": "of those joined: in the order in which the reports came, as the TTL does not fall along the path",
+        "not_joined": "the others by reason: alone (no other node reported the packet), unordered (equal TTLs, and no order of arrival "
+        "that most packets share), duplicated (the node told of the packet before), unidentified (nothing tells the packet from others)",
     },
     "Finding": {
         "id": "id of the finding within this document",
@@ -140,6 +151,30 @@ MEANINGS: dict[str, dict[str, str]] = {
         "bytes": "bytes of these",
         "latency": "hop latency of the source port",
         "depth": "queue depth of the source port",
+        "link_latency": "time between the two nodes; null where their clocks are not known",
+    },
+    "LinkLatency": {
+        "lowest": "least time from the egress of the one node to the ingress of the next, freed of their clocks' offset",
+        "mean": "mean of the same; null where a clock was set during the capture",
+        "error": "by how much both may be off, as the clocks are not known better",
+        "unit": '"ns", or "raw" where the nodes\' unit of time is not known',
+        "packets": "packets that have both times",
+    },
+    "Clock": {
+        "node": "node by the profile's name, else its id",
+        "node_id": "node id as on the wire",
+        "how": "both directions: offset and drift from packets both ways; one direction: drift only; reference: what the others are "
+        "compared with; unknown: why stands in reason",
+        "reference": "the node whose clock is the reference",
+        "offset": "by how much the clock is ahead of the reference's; of 32-bit times up to whole turns of them",
+        "error": "by how much the offset may be off: half of the shortest round trip, summed from the reference on",
+        "unit": '"ns", or "raw" where the node\'s unit of time is not known',
+        "drift_ppm": "by how much faster it runs than the reference, parts per million",
+        "drift_error_ppm": "by how much the drift may be off",
+        "at_ns": f"when the offset is that, {_NS}",
+        "step": "by how much the clock was set during the capture; offset and drift are those after that",
+        "step_ns": "when it was set",
+        "reason": "why something is not known",
     },
     "PathSummary": {
         "hops": "egress ports from the source on",
@@ -164,6 +199,7 @@ MEANINGS: dict[str, dict[str, str]] = {
 
 ALLOWED: dict[tuple[str, str], list[str]] = {
     ("Finding", "role"): ["root", "victim", "host"],
+    ("Clock", "how"): ["reference", "both directions", "one direction", "unknown"],
     ("Quality", "trust"): ["high", "fair", "low", "none"],
 }
 

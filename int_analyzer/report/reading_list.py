@@ -41,6 +41,11 @@ def _quality_lines(quality: Quality) -> Iterator[tuple[str, str]]:
     if quality.telemetry_overhead is not None:
         telemetry.append(f"{share(quality.telemetry_overhead)} of bytes are telemetry")
     yield "telemetry", ", ".join(telemetry)
+    if quality.postcards is not None:
+        cards = quality.postcards
+        others = _counted(cards.not_joined)
+        joined = f"{count(cards.joined)} of {count(cards.total)} joined to paths ({share(cards.joined_share)})"
+        yield "postcards", f"{joined}; {others}" if others else joined
     if quality.formats:
         yield "formats", _counted(quality.formats)
     if quality.dialects:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from int_analyzer.analysis.summary import Event, Finding, FlowShare, PathSummary, Summary
 from int_analyzer.report import figure
+from int_analyzer.report.clock_list import clock_lines, known_clocks
 from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
 from int_analyzer.report.reading_list import reading_lines
@@ -48,6 +49,12 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
     if summary.paths:
         _section(console, "Paths")
         _print_paths(console, summary.paths, min(top, _PATHS))
+    clocks = clock_lines(summary, top)
+    if clocks:
+        _section(console, "Clocks")
+        for line in clocks:
+            _print_wrapped(console, Text(f"  {line}"))
+        _print_rest(console, len(known_clocks(summary)) - top, "clock")
     _section(console, "Read")
     for label, text in reading_lines(summary):
         _print_labelled(console, 2, label, text)
