@@ -1,6 +1,6 @@
 """State: what a fold of many batches leaves, in memory bounded by the fabric, and how it merges with another.
 
-    columns ──► fold ──► queues (histograms, time buckets) · paths · flows · pairs · quality · sequences ──► view
+    columns ──► fold ──► queues (histograms, time buckets) · paths · flows · pairs · connections · quality · sequences ──► view
 
 The kernels never grow an array: they stop before the packet that might need more room, and go on when Python has made some.
 """
@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from int_analyzer import _jit
-from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, PACKETS_PER_BATCH, Columns
+from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, PACKETS_PER_BATCH, Columns
 from int_analyzer.fold.batch import fold_packets
+from int_analyzer.fold.connections import Connections
+from int_analyzer.fold.exchange import fold_roce
 from int_analyzer.fold.flows import Flows
 from int_analyzer.fold.pairs import Pairs
 from int_analyzer.fold.paths import PACKETS as PATH_PACKETS
@@ -51,6 +53,8 @@ class Capacity(NamedTuple):
     """Rows, of which a flow in a queue has one for every slot of time."""
     bucket_rows: int = 1 << 17
     """Or 64 rows per queue, if that is more."""
+    connections: int = 1 << 14
+    """Directions of RoCEv2 connections, 4 kB each."""
 
 
 def _run(kernel: Any, fast: bool, row: int, stop: int, columns: Any, *arrays: Any) -> int:
@@ -69,6 +73,7 @@ class State:
         self.paths = Paths(self.capacity.paths)
         self.flows = Flows(self.capacity.flows)
         self.pairs = Pairs(self.capacity.pairs, self.capacity.bucket_ns)
+        self.connections = Connections(self.capacity.connections)
         self.quality = Quality()
         self.sequences = Sequences()
 
@@ -83,6 +88,7 @@ class State:
         other.paths = self.paths.copy()
         other.flows = self.flows.copy()
         other.pairs = self.pairs.copy()
+        other.connections = self.connections.copy()
         other.quality = self.quality.copy()
         other.sequences = self.sequences.copy()
         return other
@@ -93,11 +99,15 @@ class State:
         if fast and len(columns.packets.time_ns) != PACKETS_PER_BATCH:
             raise ValueError("compiled kernels know columns of the default size only")
         given = columns.arena if fast else columns.by_name()
-        packets, reports, mirrors = (int(columns.counts[rows]) for rows in (N_PACKETS, N_REPORTS, N_MIRRORS))
+        packets, roce, reports, mirrors = (int(columns.counts[rows]) for rows in (N_PACKETS, N_ROCE, N_REPORTS, N_MIRRORS))
         row = self._fold_packets(0, packets, given, fast)
         while row < packets:
             self._make_room(int(columns.packets.hop_count[row]))
             row = self._fold_packets(row, packets, given, fast)
+        row = self._fold_roce(0, roce, given, fast)
+        while row < roce:
+            self.connections.reserve()
+            row = self._fold_roce(row, roce, given, fast)
         for kernel, rows, total in ((fold_reports, reports, REPORTS), (fold_mirrors, mirrors, MIRRORS)):
             row = 0
             while row < rows:
@@ -146,6 +156,12 @@ class State:
         queues.histograms.used, queues.buckets.used, paths.used = work[[BLOCKS, BUCKETS, PATH_HOPS]].tolist()
         return row
 
+    def _fold_roce(self, row: int, stop: int, columns: Any, fast: bool) -> int:
+        *arrays, work = self.connections.arrays(fast)
+        row = _run(fold_roce, fast, row, stop, columns, *arrays, work)
+        self.connections.take(work)
+        return row
+
     def _fold_sequences(self, kernel: Any, row: int, stop: int, columns: Any, fast: bool) -> int:
         streams, drops = self.sequences.streams, self.sequences.drops
         work = np.zeros(N_WORK, dtype=np.int64)
@@ -170,7 +186,8 @@ class State:
         """Absorb another state: of packets later than these, or seen elsewhere; `other` stays what it is.
 
         The result is the state of the whole: exactly for everything but pairs (which hops are elevated depends on what a queue had
-        seen before), path changes and duplicate sequence numbers between pieces of one time, and what was forgotten for lack of room.
+        seen before), path changes and duplicate sequence numbers between pieces of one time, messages and gaps of RoCEv2 connections that
+        lie across the boundary, and what was forgotten for lack of room.
         """
         if other.capacity.bucket_ns != self.capacity.bucket_ns:
             raise ValueError(f"states of different bucket widths: {self.capacity.bucket_ns} and {other.capacity.bucket_ns} ns")
@@ -182,6 +199,7 @@ class State:
         self.pairs.merge(other.pairs, queues, flows)
         if len(self.flows.table) > self.flows.table.maximum:
             self._evict_flows(self.flows.table.maximum // 2)
+        self.connections.merge(other.connections)
         self.quality.merge(other.quality)
         self.sequences.merge(other.sequences)
 
@@ -190,13 +208,17 @@ class State:
         queues, buckets = self.queues.view()
         self.pairs.coarsen_to(buckets.width_ns)
         sequences, drops = self.sequences.view()
+        flows = self.flows.view()
+        connections, host_pairs = self.connections.view(flows)
         return View(
             queues=queues,
             buckets=buckets,
             paths=self.paths.view(),
-            flows=self.flows.view(),
+            flows=flows,
             pairs=self.pairs.view(),
             sequences=sequences,
             drops=drops,
+            connections=connections,
+            host_pairs=host_pairs,
             **self.quality.view(),
         )
