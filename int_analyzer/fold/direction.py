@@ -13,32 +13,32 @@ from int_analyzer._jit import inlined
 from int_analyzer.columns import get
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, mixed, product
-from int_analyzer.fold.table import KEY, find
+from int_analyzer.fold.table import KEY, LOWER, find
+from int_analyzer.wire.read import prefetch
 
-# Words of a row.
-SRC_HI, SRC_LO, DST_HI, DST_LO, QUEUE_PAIR, PEER, MATCHES, MISSES = 0, 1, 2, 3, 4, 5, 6, 7
-PACKETS, BYTES, FIRST_NS, LAST_NS, CE, CNP, MARKED_NS, TRANSPORTS = 8, 9, 10, 11, 12, 13, 14, 15
+# Words of a row, a line of the cache in a line: what every packet touches stands together.
+SRC_HI, SRC_LO, DST_HI, DST_LO, QUEUE_PAIR, PEER, PACKETS, LAST_NS = 0, 1, 2, 3, 4, 5, 6, 7
+BYTES, FIRST_NS, MTU, PENDING, SLACK, OLDEST, OPEN, TRANSPORTS = 8, 9, 10, 11, 12, 13, 14, 15
 REQUESTS, RESPONSES = 16, 32
-MTU, PENDING, REFUSED, NAKS, RNRS, RNR_WAIT_NS, OTHER_NAKS, TIMEOUTS = 48, 49, 50, 51, 52, 53, 54, 55
-MESSAGES, IMMEDIATES, INVALIDATES, ACKS, ACKED = 56, 60, 61, 62, 63
-OLDEST, OPEN, COMPLETED, ONE_SIDED, PARTIAL, FORGOTTEN = 64, 65, 66, 67, 68, 69
-FCT_SUM, FCT_MAX, ONE_SIDED_SUM, ONE_SIDED_MAX, COMPLETED_BYTES = 70, 71, 72, 73, 74
-RTT_COUNT, RTT_SUM, RTT_MIN, RTT_MAX, CNP_DELAYS, CNP_DELAY_SUM, CNP_DELAY_MAX = 75, 76, 77, 78, 79, 80, 81
-HOST_PAIR, TOWARDS, BACK, RESPONDING, SLACK = 82, 83, 84, 85, 86
+MATCHES, MISSES, ACKED, ACKS, REFUSED, HOST_PAIR, RTT_COUNT, RTT_SUM = 48, 49, 50, 51, 52, 53, 54, 55
+RTT_MIN, RTT_MAX, COMPLETED, COMPLETED_BYTES, FCT_SUM, FCT_MAX, CE, MARKED_NS = 56, 57, 58, 59, 60, 61, 62, 63
+MESSAGES, IMMEDIATES, INVALIDATES, PARTIAL, FORGOTTEN = 64, 68, 69, 70, 71
+ONE_SIDED, ONE_SIDED_SUM, ONE_SIDED_MAX, NAKS, RNRS, RNR_WAIT_NS, OTHER_NAKS, TIMEOUTS = 72, 73, 74, 75, 76, 77, 78, 79
+CNP, CNP_DELAYS, CNP_DELAY_SUM, CNP_DELAY_MAX, TOWARDS, BACK, RESPONDING = 80, 81, 82, 83, 84, 85, 86
 """PEER is the row of the other direction + 1; QUEUE_PAIR is IP version · 2^40 + number; MESSAGES are four words, by kind; PENDING is the
 NAK that no retransmission has answered yet and REFUSED its PSN + 1; ACKED is the highest acknowledged PSN + 1; TOWARDS and BACK are hashes
 of (source, destination) and of (destination, source); SLACK: so many PSNs a READ may have taken beyond those counted."""
 
 # Words of an order (order.py), counted from REQUESTS or RESPONSES. PSNs are kept + 1, 0 where there is none.
-NEXT, DATA, RETRANSMITTED, OUT_OF_ORDER, DUPLICATES, UNFILLED, LAST, FILLS = 0, 1, 2, 3, 4, 5, 6, 7
-REWINDING, REWINDS, RESTARTS, EXPECTED, IDENTITY, STATIC, BEGIN = 8, 9, 10, 11, 12, 13, 14
+NEXT, DATA, LAST, FILLS, REWINDING, EXPECTED, IDENTITY, STATIC = 0, 1, 2, 3, 4, 5, 6, 7
+RETRANSMITTED, OUT_OF_ORDER, DUPLICATES, UNFILLED, REWINDS, RESTARTS, BEGIN = 8, 9, 10, 11, 12, 13, 14
 
 WINDOW = 128
 """PSNs behind the highest of which is known whether they came."""
-REQUEST_WINDOW, RESPONSE_WINDOW = 96, 96 + WINDOW
+REQUEST_WINDOW, RESPONSE_WINDOW = 88, 88 + WINDOW
 
 # Words of a run (messages.py), and how many a direction has at most.
-RUNS, RUN_WORDS, OPEN_RUNS = 96 + 2 * WINDOW, 8, 16
+RUNS, RUN_WORDS, OPEN_RUNS = 88 + 2 * WINDOW, 8, 16
 HASH = RUNS + RUN_WORDS * OPEN_RUNS + 7
 WIDTH, KEY_WORDS = HASH + 1, 5
 
@@ -47,6 +47,8 @@ VERSION_SHIFT = 40
 
 # Words of `work` (int64[32]), the scratch of this kernel's calls: rows in use.
 DIRECTIONS, HOST_PAIRS, SAMPLE_BLOCKS, MAXIMUM_HOST_PAIRS = 0, 1, 2, 3
+_HASHES, AHEAD = 8, 8
+"""Hashes of the next rows, a ring of eight words."""
 
 
 @inlined
@@ -56,24 +58,55 @@ def distance(later: int, earlier: int) -> int:
 
 
 @inlined
-def find_direction(rows: Any, index: Any, pairs: Any, pair_index: Any, work: Any, columns: Any, packet: int, queue_pair: int) -> int:
-    """Row of the packet's direction, made if it is new; there is room for it."""
+def expect(rows: Any, index: Any, work: Any, columns: Any, row: int, stop: int) -> None:
+    """Ask for the memory of the next RoCEv2 rows, which else is waited for: the index first, and what it shows some rows later."""
+    soon = row + AHEAD - 1
+    if soon < stop:
+        packet = get(columns, "roce.packet", soon)
+        numbered = (get(columns, "packets.ip_version", packet) << VERSION_SHIFT) | get(columns, "roce.dest_qp", soon)
+        hashed = mixed(_of_addresses_in(columns, packet) ^ product(numbered, FACTOR_4))
+        work[_HASHES + (soon & (AHEAD - 1))] = hashed
+        prefetch(index, hashed & (index.shape[0] - 1))
+    sooner = row + AHEAD // 2 - 1
+    if sooner < stop:
+        slot = index[work[_HASHES + (sooner & (AHEAD - 1))] & (index.shape[0] - 1)]
+        if slot != 0:
+            at = ((slot & LOWER) - 1) * WIDTH
+            prefetch(rows, at)
+            prefetch(rows, at + BYTES)
+            prefetch(rows, at + REQUESTS)
+            prefetch(rows, at + MATCHES)
+
+
+@inlined
+def find_direction(
+    rows: Any, index: Any, pairs: Any, pair_index: Any, work: Any, columns: Any, row: int, packet: int, queue_pair: int
+) -> int:
+    """Row of the direction of RoCEv2 row `row` (which was expected), made if it is new; there is room for it."""
     src_hi, src_lo = get(columns, "packets.src_hi", packet), get(columns, "packets.src_lo", packet)
     dst_hi, dst_lo = get(columns, "packets.dst_hi", packet), get(columns, "packets.dst_lo", packet)
     version = get(columns, "packets.ip_version", packet)
-    numbered = (version << VERSION_SHIFT) | queue_pair
-    towards = _of_addresses(src_hi, src_lo, dst_hi, dst_lo)
-    _set_key(work, src_hi, src_lo, dst_hi, dst_lo, numbered)
+    _set_key(work, src_hi, src_lo, dst_hi, dst_lo, (version << VERSION_SHIFT) | queue_pair)
     before = work[DIRECTIONS]
-    row = find(rows, index, work, DIRECTIONS, KEY_WORDS, mixed(towards ^ product(numbered, FACTOR_4)))
+    at = find(rows, index, work, DIRECTIONS, KEY_WORDS, work[_HASHES + (row & (AHEAD - 1))])
     if work[DIRECTIONS] != before:
-        rows[row, FIRST_NS] = NEVER
-        rows[row, TOWARDS] = mixed(towards)
-        rows[row, BACK] = mixed(_of_addresses(dst_hi, dst_lo, src_hi, src_lo))
+        rows[at, FIRST_NS] = NEVER
+        rows[at, TOWARDS] = mixed(_of_addresses(src_hi, src_lo, dst_hi, dst_lo))
+        rows[at, BACK] = mixed(_of_addresses(dst_hi, dst_lo, src_hi, src_lo))
         _set_key(work, src_hi, src_lo, dst_hi, dst_lo, version)
         # −1 where the table is full: then it is row 0 of the histograms, that of all others.
-        rows[row, HOST_PAIR] = find(pairs, pair_index, work, HOST_PAIRS, KEY_WORDS, rows[row, TOWARDS]) + 1
-    return row
+        rows[at, HOST_PAIR] = find(pairs, pair_index, work, HOST_PAIRS, KEY_WORDS, rows[at, TOWARDS]) + 1
+    return at
+
+
+@inlined
+def _of_addresses_in(columns: Any, packet: int) -> int:
+    return _of_addresses(
+        get(columns, "packets.src_hi", packet),
+        get(columns, "packets.src_lo", packet),
+        get(columns, "packets.dst_hi", packet),
+        get(columns, "packets.dst_lo", packet),
+    )
 
 
 @inlined

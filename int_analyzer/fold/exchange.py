@@ -8,6 +8,7 @@ from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import get
 from int_analyzer.fold.direction import (
     ACKS,
+    AHEAD,
     BYTES,
     CE,
     CNP,
@@ -45,6 +46,7 @@ from int_analyzer.fold.direction import (
     TIMEOUTS,
     TRANSPORTS,
     distance,
+    expect,
     find_direction,
 )
 from int_analyzer.fold.hashing import wide
@@ -100,7 +102,10 @@ def fold_roce(
 
     rows, pairs and their indices: table.find; hints: pairing.leave_hint; blocks and pool: histogram.count_in; work int64[32]: direction.py.
     """
+    for before in range(row - AHEAD + 1, row):
+        expect(rows, index, work, columns, before, stop)
     while row < stop:
+        expect(rows, index, work, columns, row, stop)
         if (
             work[DIRECTIONS] == rows.shape[0]
             or (work[HOST_PAIRS] == pairs.shape[0] and pairs.shape[0] < work[MAXIMUM_HOST_PAIRS])
@@ -112,7 +117,7 @@ def fold_roce(
         if meaning == 0 or get(columns, "packets.ip_version", packet) == 0:
             row += 1
             continue
-        at = find_direction(rows, index, pairs, pair_index, work, columns, packet, get(columns, "roce.dest_qp", row))
+        at = find_direction(rows, index, pairs, pair_index, work, columns, row, packet, get(columns, "roce.dest_qp", row))
         time = max(get(columns, "packets.time_ns", packet), 0)
         present = get(columns, "roce.present", row)
         size = get(columns, "roce.payload_bytes", row) if present & HAS_PAYLOAD != 0 else 0
@@ -188,7 +193,7 @@ def _count_request(
         if meaning & KIND == READ:
             count = _packets_of(announced, mtu if mtu > 0 else LARGEST_MTU)
             slack = 0 if mtu > 0 else _packets_of(announced, SMALLEST_MTU) - count
-        elif meaning & KIND == WRITE and mtu > 0:
+        elif meaning & KIND == WRITE and meaning & ENDS == 0 and mtu > 0:
             length = _packets_of(announced, mtu)
     if rows[at, SLACK] > 0 and rows[at, REQUESTS + NEXT] > 0:
         ahead = distance(psn, rows[at, REQUESTS + NEXT] - 1)
@@ -214,7 +219,7 @@ def _count_request(
         if rows[at, PEER] == 0 and meaning & RELIABLE != 0:
             leave_hint(rows, hints, at, psn, time)
     elif seen == LATE or seen == FILLED:
-        add_late(rows, at, blocks, pool, work, meaning, psn, count, size, time)
+        add_late(rows, at, blocks, pool, work, meaning, psn, count, size, length, time)
         if seen == FILLED:
             untime(rows, at, psn)
     else:

@@ -48,8 +48,8 @@ from int_analyzer.fold.transport import BEGINS, ENDS, KIND, READ
 
 # Words of a run.
 FIRST, NEXT, FIRST_NS, LAST_NS, BYTES, STATE, TIMED, TIMED_NS = 0, 1, 2, 3, 4, 5, 6, 7
-"""FIRST and NEXT are PSNs, NEXT that behind the run; STATE is kind | BEGINS | ENDS, as far as seen, and from LENGTH_SHIFT on how many PSNs the
-whole message has, if that is known; TIMED is the PSN that is timed + 1."""
+"""FIRST and NEXT are PSNs, NEXT that behind the run; STATE is kind | BEGINS | ENDS, as far as seen, and from LENGTH_SHIFT on the length of
+the whole message in PSNs, if it is known; TIMED is the PSN that is timed + 1."""
 LENGTH_SHIFT = 16
 
 # Histograms, so many rows per pair of hosts.
@@ -120,13 +120,8 @@ def drop_all(rows: Any, at: int, blocks: Any, pool: Any, work: Any) -> None:
 
 
 @inlined
-def _open_run(
-    rows: Any, at: int, blocks: Any, pool: Any, work: Any, number: int, meaning: int, psn: int, count: int, size: int, time: int
-) -> int:
-    """Make a run before the one that is `number` (OPEN: behind all): its first word."""
-    if rows[at, OPEN] == OPEN_RUNS:
-        drop_oldest(rows, at, blocks, pool, work)
-        number = max(number - 1, 0)
+def _open_run(rows: Any, at: int, number: int, meaning: int, psn: int, count: int, size: int, length: int, time: int) -> int:
+    """Make a run before the one that is `number` (or behind all, if that many are open); there is room. Returns its first word."""
     newer = rows[at, OPEN]
     while newer > number:
         target, source = _run(rows, at, newer), _run(rows, at, newer - 1)
@@ -140,17 +135,27 @@ def _open_run(
     rows[at, run + FIRST_NS] = time
     rows[at, run + LAST_NS] = time
     rows[at, run + BYTES] = size
-    rows[at, run + STATE] = meaning & (KIND | BEGINS | ENDS)
+    rows[at, run + STATE] = meaning & (KIND | BEGINS | ENDS) | length << LENGTH_SHIFT
     rows[at, run + TIMED] = 0
     return run
 
 
 @inlined
-def _extend(rows: Any, at: int, run: int, meaning: int, size: int, time: int) -> None:
-    rows[at, run + STATE] |= meaning & (BEGINS | ENDS)
+def _goes_on(rows: Any, at: int, run: int, state: int, psn: int) -> bool:
+    """Whether what begins at this PSN, and begins no message, is of the same message as a run before it."""
+    if (rows[at, run + STATE] ^ state) & KIND != 0 or rows[at, run + STATE] & ENDS != 0:
+        return False
+    if distance(psn, rows[at, run + NEXT]) <= 1:
+        return True
+    return distance(psn, rows[at, run + FIRST]) < rows[at, run + STATE] >> LENGTH_SHIFT
+
+
+@inlined
+def _extend(rows: Any, at: int, run: int, state: int, size: int, first_ns: int, last_ns: int) -> None:
+    rows[at, run + STATE] |= state & (BEGINS | ENDS)
     rows[at, run + BYTES] += size
-    rows[at, run + FIRST_NS] = min(rows[at, run + FIRST_NS], time)
-    rows[at, run + LAST_NS] = max(rows[at, run + LAST_NS], time)
+    rows[at, run + FIRST_NS] = min(rows[at, run + FIRST_NS], first_ns)
+    rows[at, run + LAST_NS] = max(rows[at, run + LAST_NS], last_ns)
 
 
 @inlined
@@ -168,73 +173,68 @@ def add_new(
     asked: bool,
     time: int,
 ) -> None:
-    """Add a packet above all others. length: PSNs of its whole message, 0 if they are not known; asked: it asks to be acknowledged."""
+    """Add a packet above all others. length: PSNs of the message that it begins, 0 if not known; asked: it asks to be acknowledged."""
     run = -1
     if meaning & BEGINS == 0 and rows[at, OPEN] > 0:
         newest = _run(rows, at, rows[at, OPEN] - 1)
-        gap = distance(psn, rows[at, newest + NEXT])
-        announced = rows[at, newest + STATE] >> LENGTH_SHIFT
-        inside = announced != 0 and distance(psn, rows[at, newest + FIRST]) < announced
-        if (rows[at, newest + STATE] ^ meaning) & KIND == 0 and rows[at, newest + STATE] & ENDS == 0 and (gap <= 1 or inside):
+        if _goes_on(rows, at, newest, meaning, psn):
             run = newest
             rows[at, run + NEXT] = (psn + 1) & PSN_MASK
-            _extend(rows, at, run, meaning, size, time)
+            _extend(rows, at, run, meaning, size, time, time)
     if run < 0:
-        run = _open_run(rows, at, blocks, pool, work, rows[at, OPEN], meaning, psn, count, size, time)
-        if length > 0 and meaning & BEGINS != 0:
-            rows[at, run + STATE] |= length << LENGTH_SHIFT
+        if rows[at, OPEN] == OPEN_RUNS:
+            drop_oldest(rows, at, blocks, pool, work)
+        run = _open_run(rows, at, rows[at, OPEN], meaning, psn, count, size, length, time)
     if rows[at, run + TIMED] == 0 and (asked or meaning & ENDS != 0) and meaning & KIND < READ and time > 0:
         rows[at, run + TIMED] = psn + 1
         rows[at, run + TIMED_NS] = time
 
 
 @kernel
-def add_late(rows: Any, at: int, blocks: Any, pool: Any, work: Any, meaning: int, psn: int, count: int, size: int, time: int) -> None:
+def add_late(
+    rows: Any,
+    at: int,
+    blocks: Any,
+    pool: Any,
+    work: Any,
+    meaning: int,
+    psn: int,
+    count: int,
+    size: int,
+    length: int,
+    time: int,
+) -> None:
     """Add a packet that comes behind higher ones, and was not seen before."""
     number = rows[at, OPEN] - 1
     while number >= 0 and distance(psn, rows[at, _run(rows, at, number) + FIRST]) < 0:
         number -= 1
-    # `number` is the last run that begins at the PSN or before it: inside it, at its end, at the next one's beginning, or by itself.
-    placed = -1
     if number >= 0:
         run = _run(rows, at, number)
-        behind = distance(psn, rows[at, run + NEXT])
-        if behind < 0:
-            _extend(rows, at, run, meaning & ~(BEGINS | ENDS), size, time)
+        if distance(psn, rows[at, run + NEXT]) < 0:
+            _extend(rows, at, run, 0, size, time, time)
             return
-        if behind == 0 and meaning & BEGINS == 0 and rows[at, run + STATE] & ENDS == 0:
-            rows[at, run + NEXT] = (psn + 1) & PSN_MASK
-            _extend(rows, at, run, meaning, size, time)
-            placed = number
-    if placed < 0 and number + 1 < rows[at, OPEN] and meaning & ENDS == 0:
-        run = _run(rows, at, number + 1)
-        if distance(rows[at, run + FIRST], psn) == 1 and rows[at, run + STATE] & BEGINS == 0:
-            rows[at, run + FIRST] = psn
-            _extend(rows, at, run, meaning, size, time)
-            placed = number + 1
-    if placed < 0:
-        # One message more below all others, and no room: it would be the oldest, and go at once.
-        if number >= 0 or rows[at, OPEN] < OPEN_RUNS:
-            _open_run(rows, at, blocks, pool, work, number + 1, meaning, psn, count, size, time)
-        else:
-            rows[at, PARTIAL] += 1
+    elif rows[at, OPEN] == OPEN_RUNS:
+        # It would be the oldest, and had to go at once.
+        rows[at, PARTIAL] += 1
         return
-    join(rows, at, placed)
-    join(rows, at, placed - 1)
+    if rows[at, OPEN] == OPEN_RUNS:
+        drop_oldest(rows, at, blocks, pool, work)
+        number -= 1
+    _open_run(rows, at, number + 1, meaning, psn, count, size, length, time)
+    join(rows, at, number + 1)
+    join(rows, at, number)
 
 
 @inlined
 def join(rows: Any, at: int, number: int) -> None:
-    """Make one of this run and the next if they touch and are parts of one message."""
+    """Make one of this run and the next if nothing but packets of one message can lie between them."""
     if number < 0 or number + 1 >= rows[at, OPEN]:
         return
     run, other = _run(rows, at, number), _run(rows, at, number + 1)
-    touching = rows[at, run + NEXT] == rows[at, other + FIRST]
-    if not touching or rows[at, run + STATE] & ENDS != 0 or rows[at, other + STATE] & BEGINS != 0:
+    if rows[at, other + STATE] & BEGINS != 0 or not _goes_on(rows, at, run, rows[at, other + STATE], rows[at, other + FIRST]):
         return
     rows[at, run + NEXT] = rows[at, other + NEXT]
-    _extend(rows, at, run, rows[at, other + STATE], rows[at, other + BYTES], rows[at, other + FIRST_NS])
-    rows[at, run + LAST_NS] = max(rows[at, run + LAST_NS], rows[at, other + LAST_NS])
+    _extend(rows, at, run, rows[at, other + STATE], rows[at, other + BYTES], rows[at, other + FIRST_NS], rows[at, other + LAST_NS])
     if rows[at, run + TIMED] == 0:
         rows[at, run + TIMED] = rows[at, other + TIMED]
         rows[at, run + TIMED_NS] = rows[at, other + TIMED_NS]

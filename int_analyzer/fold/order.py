@@ -74,12 +74,12 @@ def _begin(rows: Any, at: int, order: int, window: int) -> None:
 
 
 @kernel
-def _leave_holes(rows: Any, at: int, order: int, window: int, psn: int, missing: int, time: int) -> None:
-    """Note that so many PSNs before `psn` did not come yet."""
+def _leave_gap(rows: Any, at: int, order: int, window: int, psn: int, missing: int, holes: bool, time: int) -> None:
+    """Note that so many PSNs before `psn` did not come yet, or (not `holes`) that nothing is known of them."""
+    word = _HOLE | (((time >> 10) & _TIME) << _SHIFT) if holes else 0
     if missing > WINDOW:
-        rows[at, order + UNFILLED] += missing - WINDOW
+        rows[at, order + UNFILLED] += missing - WINDOW if holes else 0
         missing = WINDOW
-    word = _HOLE | (((time >> 10) & _TIME) << _SHIFT)
     for back in range(missing, 0, -1):
         _set(rows, at, order, window, (psn - back) & PSN_MASK, word)
 
@@ -109,8 +109,8 @@ def place(
         _advance(rows, at, order, window, psn, count, identity)
         return RESTARTED, False
     if ahead >= 0:
-        if ahead > 0 and holes:
-            _leave_holes(rows, at, order, window, psn, ahead, time)
+        if ahead > 0:
+            _leave_gap(rows, at, order, window, psn, ahead, holes, time)
         _advance(rows, at, order, window, psn, count, identity)
         return NEW, False
     return _place_behind(rows, at, order, window, psn, -ahead, identity, pending, time)
@@ -157,7 +157,10 @@ def _place_behind(
             age = ((time >> 10) - (word >> _SHIFT)) & _TIME if state == _HOLE else 0
             again = pending or age << 10 > REORDER_NS or (goes_on and rows[at, order + REWINDING] != 0)
             seen = FILLED if again else LATE
-        rows[at, slot] = _SEEN | (identity << _SHIFT) | psn
+        if state == 0:
+            _set(rows, at, order, window, psn, _SEEN | (identity << _SHIFT))
+        else:
+            rows[at, slot] = _SEEN | (identity << _SHIFT) | psn
     rows[at, order + DATA] += 1
     rows[at, order + EXPECTED] = 0
     if seen == LATE:
