@@ -315,6 +315,21 @@ class Direction:
             self.fct.append(max(time - min(run.times), 0))
             self.counters["completed_bytes"] += run.size
 
+    def take_slack(self, psn: int) -> None:
+        """The READ before takes the PSNs up to this one, if it can be so long."""
+        order = self.requests
+        assert order.next is not None
+        if 0 < psn - order.next <= self.slack:
+            order.taken |= set(range(order.next, psn))
+            self.slack -= psn - order.next
+            order.next = psn
+            order.forget(psn - WINDOW)
+
+    def abandon(self, psn: int) -> None:
+        """What lies before the first PSN that is seen to be answered is closed."""
+        while self.runs and self.runs[0].next <= psn:
+            self.close(self.runs[0], None)
+
     def drop(self) -> None:
         if self.peer is None:
             self.close(self.runs[0], None)
@@ -404,11 +419,8 @@ class Tracker:
             length = max(-(-packet.dma // direction.mtu), 1)
         order = direction.requests
         if direction.slack and order.next is not None:
-            ahead = order.unwrap(packet.psn) - order.next
-            if ahead >= 0:
-                if ahead <= direction.slack:
-                    order.next += ahead
-                direction.slack = 0
+            direction.take_slack(order.unwrap(packet.psn))
+            direction.slack = 0
         pending = direction.pending is not None
         what, psn, rewound = order.place(packet, count, True, pending)
         if what in ("copy", "stray"):
@@ -482,8 +494,7 @@ class Tracker:
     def _response(self, direction: Direction, packet: Packet) -> None:
         peer, paired = self._peer(direction, packet)
         if paired and peer is not None:
-            while len(peer.runs) > 1:
-                peer.close(peer.runs[0], None)
+            peer.abandon(peer.requests.unwrap(packet.psn))
         starts, ends = packet.what in ("response first", "response only"), packet.what in ("response last", "response only")
         what, _, _ = direction.responses.place(packet, 1, direction.responding and not starts, False)
         if what not in ("copy", "stray"):
@@ -495,6 +506,8 @@ class Tracker:
         if not ends and packet.size and not peer.mtu:
             peer.mtu = packet.size
         psn = peer.requests.unwrap(packet.psn)
+        if peer.slack:
+            peer.take_slack(psn + 1)
         peer.cover(psn - 1, packet.time, False)
         if ends:
             before = [run for run in peer.runs if run.first <= psn]
@@ -505,8 +518,7 @@ class Tracker:
     def _acknowledge(self, direction: Direction, packet: Packet) -> None:
         peer, paired = self._peer(direction, packet)
         if paired and peer is not None:
-            while len(peer.runs) > 1:
-                peer.close(peer.runs[0], None)
+            peer.abandon(peer.requests.unwrap(packet.psn))
         direction.counters["acks"] += 1
         if peer is None:
             return

@@ -33,7 +33,9 @@ class Wire:
         """Let time pass."""
         self.time += nanoseconds
 
-    def send(self, what: str, psn: int | None = None, size: int = MTU, *, seen: bool = True, ask: bool = False, dma: int | None = None) -> Packet:
+    def send(
+        self, what: str, psn: int | None = None, size: int = MTU, *, seen: bool = True, ask: bool = False, dma: int | None = None
+    ) -> Packet:
         """A request; without a PSN the next one, which it takes. What the mirror does not see is made, but not collected."""
         if psn is None:
             psn, self.psn = self.psn, (self.psn + 1) % WRAP
@@ -121,7 +123,9 @@ def _message(rng: random.Random, wire: Wire) -> None:
             wire.answer("atomic acknowledge", begin)
 
 
-def traffic(seed: int, connections: int = 5, messages: int = 25, loss: float = 0.02, copies: float = 0.1, late: float = 0.03) -> list[Packet]:
+def traffic(
+    seed: int, connections: int = 5, messages: int = 25, loss: float = 0.02, copies: float = 0.1, late: float = 0.03
+) -> list[Packet]:
     """Packets of several connections, some seen from one side only, some beginning in mid-flow, near the wrap of their PSNs, or anew."""
     rng = random.Random(seed)
     packets: list[Packet] = []

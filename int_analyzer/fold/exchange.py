@@ -27,7 +27,6 @@ from int_analyzer.fold.direction import (
     MTU,
     NAKS,
     NEXT,
-    OPEN,
     OTHER_NAKS,
     PACKETS,
     PEER,
@@ -50,8 +49,8 @@ from int_analyzer.fold.direction import (
     find_direction,
 )
 from int_analyzer.fold.hashing import wide
-from int_analyzer.fold.messages import SAMPLES, add_late, add_new, close_oldest, cover, drop_all, finish_read, untime
-from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, RESTARTED, STRAY, TTL_SHIFT, place
+from int_analyzer.fold.messages import SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, untime
+from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, RESTARTED, STRAY, TTL_SHIFT, place, take
 from int_analyzer.fold.pairing import find_peer, leave_hint
 from int_analyzer.fold.transport import (
     ACKNOWLEDGE,
@@ -169,6 +168,14 @@ def _packets_of(size: int, mtu: int) -> int:
 
 
 @inlined
+def _take_slack(rows: Any, at: int, ahead: int) -> None:
+    """Let the READ before have taken the PSNs up to one that is so far ahead, if it can have been so long."""
+    if 0 < ahead <= rows[at, SLACK]:
+        take(rows, at, REQUESTS, REQUEST_WINDOW, ahead)
+        rows[at, SLACK] -= ahead
+
+
+@inlined
 def _count_request(
     rows: Any,
     hints: Any,
@@ -195,12 +202,9 @@ def _count_request(
             slack = 0 if mtu > 0 else _packets_of(announced, SMALLEST_MTU) - count
         elif meaning & KIND == WRITE and meaning & ENDS == 0 and mtu > 0:
             length = _packets_of(announced, mtu)
-    if rows[at, SLACK] > 0 and rows[at, REQUESTS + NEXT] > 0:
-        ahead = distance(psn, rows[at, REQUESTS + NEXT] - 1)
-        if ahead >= 0:
-            if ahead <= rows[at, SLACK]:
-                rows[at, REQUESTS + NEXT] = psn + 1
-            rows[at, SLACK] = 0
+    if rows[at, SLACK] > 0:
+        _take_slack(rows, at, distance(psn, rows[at, REQUESTS + NEXT] - 1))
+        rows[at, SLACK] = 0
     pending = rows[at, PENDING] != 0
     seen, rewound = place(rows, at, REQUESTS, REQUEST_WINDOW, psn, count, True, _identity(columns, packet), pending, time)
     if seen == COPY or seen == STRAY:
@@ -246,14 +250,14 @@ def _count_answer(
     psn = get(columns, "roce.psn", row) & PSN_MASK
     peer, paired = find_peer(rows, hints, at, psn)
     if paired:
-        # When those before the first answer that was seen were answered is not known.
-        while rows[peer, OPEN] > 1:
-            close_oldest(rows, peer, blocks, pool, work, 0, False)
+        abandon(rows, peer, blocks, pool, work, psn)
     if meaning & RESPONSE != 0:
         _count_response(rows, columns, row, packet, at, meaning, psn, size, time)
         if peer >= 0:
             if meaning & (BEGINS | ENDS) < ENDS and size > 0 and rows[peer, MTU] == 0:
                 rows[peer, MTU] = size
+            if rows[peer, SLACK] > 0:
+                _take_slack(rows, peer, distance(psn + 1, rows[peer, REQUESTS + NEXT] - 1))
             cover(rows, peer, blocks, pool, work, (psn - 1) & PSN_MASK, time, False)
             if meaning & ENDS != 0:
                 finish_read(rows, peer, blocks, pool, work, psn, _LONGEST, time)

@@ -119,6 +119,13 @@ def drop_all(rows: Any, at: int, blocks: Any, pool: Any, work: Any) -> None:
         drop_oldest(rows, at, blocks, pool, work)
 
 
+@kernel
+def abandon(rows: Any, at: int, blocks: Any, pool: Any, work: Any, psn: int) -> None:
+    """Close what lies before this PSN, the first that was seen to be answered: when the others were is not known."""
+    while rows[at, OPEN] > 0 and distance(psn, rows[at, _run(rows, at, 0) + NEXT]) >= 0:
+        close_oldest(rows, at, blocks, pool, work, 0, False)
+
+
 @inlined
 def _open_run(rows: Any, at: int, number: int, meaning: int, psn: int, count: int, size: int, length: int, time: int) -> int:
     """Make a run before the one that is `number` (or behind all, if that many are open); there is room. Returns its first word."""

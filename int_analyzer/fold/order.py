@@ -117,14 +117,23 @@ def place(
 
 
 @inlined
+def take(rows: Any, at: int, order: int, window: int, count: int) -> None:
+    """Let the next PSNs be those of a READ's response."""
+    known = rows[at, order + NEXT] - 1
+    for more in range(max(0, count - WINDOW), count):
+        _set(rows, at, order, window, (known + more) & PSN_MASK, _TAKEN)
+    rows[at, order + NEXT] = ((known + count) & PSN_MASK) + 1
+
+
+@inlined
 def _advance(rows: Any, at: int, order: int, window: int, psn: int, count: int, identity: int) -> None:
     _set(rows, at, order, window, psn, _SEEN | (identity << _SHIFT))
-    for more in range(max(1, count - WINDOW), count):
-        _set(rows, at, order, window, (psn + more) & PSN_MASK, _TAKEN)
+    rows[at, order + NEXT] = ((psn + 1) & PSN_MASK) + 1
+    if count > 1:
+        take(rows, at, order, window, count - 1)
     rows[at, order + DATA] += 1
     rows[at, order + STATIC] = 1 if (rows[at, order + IDENTITY] ^ identity) & (IDENTIFIED | _IDENTIFICATION) == 0 else 0
     rows[at, order + IDENTITY] = identity
-    rows[at, order + NEXT] = ((psn + count) & PSN_MASK) + 1
     rows[at, order + LAST] = 0
     rows[at, order + FILLS] = 0
     rows[at, order + REWINDING] = 0
