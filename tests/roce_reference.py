@@ -543,6 +543,9 @@ def expected(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, 
         while direction.peer is None and direction.runs:
             direction.close(direction.runs[0], None)
         counters, requests, responses = direction.counters, direction.requests.counters, direction.responses.counters
+        last = max(packet.time for packet in packets if packet.key == key)
+        for order in (direction.requests, direction.responses):
+            order.counters["unfilled"] += sum((last >> 10) - (time >> 10) << 10 > REORDER_NS for time in order.holes.values())
         result[key] = {
             "peer": direction.peer.key if direction.peer is not None else None,
             "verified": direction.peer is not None and direction.matches >= VERIFIED,

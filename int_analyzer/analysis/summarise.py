@@ -11,6 +11,7 @@ from int_analyzer.analysis.finding import Candidate, make_findings
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
 from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
 from int_analyzer.analysis.quality import assess, loss_share
+from int_analyzer.analysis.roce import sum_up_roce
 from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
@@ -35,6 +36,7 @@ def summarise(
         links=build_links(view, profile, quantiles),
         paths=build_paths(view, profile, units),
         queues=_queues(view, profile, quantiles),
+        roce=sum_up_roce(view),
     )
 
 

@@ -26,7 +26,7 @@ from int_analyzer.fold.direction import (
 from int_analyzer.fold.flows import address
 from int_analyzer.fold.histogram import Histograms
 from int_analyzer.fold.messages import HISTOGRAMS, SAMPLES
-from int_analyzer.fold.order import FAR
+from int_analyzer.fold.order import FAR, old_holes
 from int_analyzer.fold.pairing import HINTS, VERIFIED
 from int_analyzer.fold.table import N_WORK, Table
 from int_analyzer.fold.view import ConnectionView, FlowView, HostPairView
@@ -174,7 +174,7 @@ class Connections:
             retransmitted=both(words.RETRANSMITTED),
             out_of_order=both(words.OUT_OF_ORDER),
             duplicates=both(words.DUPLICATES),
-            unfilled=both(words.UNFILLED),
+            unfilled=both(words.UNFILLED) + sum(old_holes(rows[:, at : at + WINDOW], rows[:, words.LAST_NS]) for _, at in _ORDERS),
             rewinds=both(words.REWINDS),
             restarts=both(words.RESTARTS),
             timeouts=rows[:, words.TIMEOUTS].copy(),

@@ -6,7 +6,7 @@ A window behind the highest PSN holds for each what was seen of it: its IPv4 ide
   changes, a copy is what has another TTL. Else it is a retransmission.
 * A PSN that fills a hole is late (out of order, as adaptive routing makes it), but a retransmission if a NAK waits for it, if the hole is
   older than REORDER_NS, or if it goes on where a retransmission was. If what follows it was seen before, it was a go-back-N.
-* A hole that leaves the window is unfilled.
+* A hole that leaves the window is unfilled; in a view, so is one that is older than REORDER_NS.
 * A PSN far off is a new connection on the same queue pair when the next one confirms it.
 """
 
@@ -53,6 +53,12 @@ _TIME = (1 << 36) - 1
 # An identity: IPv4 identification, TTL, and whether there is an identification.
 TTL_SHIFT, IDENTIFIED = 16, 1 << 24
 _IDENTIFICATION = 0xFFFF
+
+
+def old_holes(windows: Any, last_ns: Any) -> Any:
+    """Holes in each window (int64[n, WINDOW]) that will hardly be filled, being so old when the last packet came (int64[n]): int64[n]."""
+    age = ((last_ns[:, None] >> 10) - (windows >> _SHIFT)) & _TIME
+    return ((windows & _STATE == _HOLE) & (age << 10 > REORDER_NS)).sum(axis=1)
 
 
 @inlined

@@ -16,6 +16,7 @@ from int_analyzer.report import figure
 from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
 from int_analyzer.report.reading_list import reading_lines
+from int_analyzer.report.roce_section import roce_lines
 from int_analyzer.schema import FORMAT_LIST
 
 NARROWEST, WIDEST, PIPED = 40, 120, 100
@@ -45,6 +46,10 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
     if summary.paths:
         _section(console, "Paths")
         _print_paths(console, summary.paths, min(top, _PATHS))
+    if summary.roce is not None and summary.roce.directions:
+        _section(console, "RoCE")
+        for label, text in roce_lines(summary.roce):
+            _print_labelled(console, 2, label, text)
     _section(console, "Read")
     for label, text in reading_lines(summary):
         _print_labelled(console, 2, label, text)
