@@ -33,10 +33,12 @@ CLEANER = 5.0
 """So many times rarer loss has to be on other paths."""
 AFFECTED = 0.5
 """Of the directions that one rate would make lossy, so many have to be."""
+FEWEST_EXPECTED = 3.0
+"""Other traffic of a host acquits it if it is clean where so many events were to be expected."""
 RIVAL = 3.0
 """A link whose likelihood ratio is nearer than this to the best explains the loss as well."""
 ONE_HOST = 0.6
-"""Confidence in a link whose lossy directions all come from one host, or all go to one: it may be the host."""
+"""Confidence in a link whose lossy directions all come from one host, or all go to one, that nothing acquits."""
 
 Link = tuple[int, int, int | None]
 """Node id, egress port, next node id (None: the path ends)."""
@@ -113,11 +115,10 @@ def find_lossy_link(view: View, profile: Profile | None = None, losses: Losses |
     ):
         return None
     rivals = [link for link in gains if link != best and gains[best] - gains[link] < RIVAL]
-    hosts = min(
-        len({losses.src[row] for row in lossy.tolist()}), 2 if best[2] is None else len({losses.dst[row] for row in lossy.tolist()})
-    )
+    suspects = [losses.src] if best[2] is None else [losses.src, losses.dst]
+    host = any(_same_host(losses, hosts, rows, lossy, ratio) for hosts in suspects)
     share = lost / events
-    confidence = share * min(1.0, gains[best] / (2 * CERTAIN)) * (1.0 if hosts > 1 else ONE_HOST) / (1 + len(rivals))
+    confidence = share * min(1.0, gains[best] / (2 * CERTAIN)) * (ONE_HOST if host else 1.0) / (1 + len(rivals))
     return LossyLink(
         node_id=best[0],
         port_id=best[1],
@@ -131,7 +132,7 @@ def find_lossy_link(view: View, profile: Profile | None = None, losses: Losses |
         share=share,
         rivals=rivals,
         confidence=confidence,
-        evidence=_evidence(profile or Profile(), lost, events, ratio, elsewhere, len(lossy), len(rows), hosts, rivals),
+        evidence=_evidence(profile or Profile(), lost, events, ratio, elsewhere, len(lossy), len(rows), host, rivals),
     )
 
 
@@ -150,6 +151,17 @@ def _crossing(view: View, losses: Losses) -> dict[Link, Any]:
     return {link: np.array(sorted(rows), dtype=np.int64) for link, rows in found.items()}
 
 
+def _same_host(losses: Losses, hosts: list[str], rows: Any, lossy: Any, ratio: float) -> bool:
+    """Whether all that lose share a host of which no clean traffic on other paths shows that it is not the cause."""
+    shared = {hosts[row] for row in lossy.tolist()}
+    if len(shared) > 1:
+        return False
+    elsewhere = np.array([host in shared for host in hosts])
+    elsewhere[rows] = False
+    expected = ratio * float(losses.packets[elsewhere].sum())
+    return expected < FEWEST_EXPECTED or CLEANER * float(losses.events[elsewhere].sum()) > expected
+
+
 def _gain(losses: Losses, rows: Any, total: int, events: int) -> float:
     """By how much two rates of loss, on the link and elsewhere, explain more than one does: a log-likelihood ratio, 0 if it is cleaner."""
     inside, lost = int(losses.packets[rows].sum()), int(losses.events[rows].sum())
@@ -164,7 +176,7 @@ def _likelihood(events: int, packets: int) -> float:
 
 
 def _evidence(
-    profile: Profile, lost: int, events: int, ratio: float, elsewhere: float, lossy: int, directions: int, hosts: int, rivals: list[Link]
+    profile: Profile, lost: int, events: int, ratio: float, elsewhere: float, lossy: int, directions: int, host: bool, rivals: list[Link]
 ) -> list[str]:
     clean = f"against {plain(elsewhere, 2)} on other paths" if elsewhere > 0 else "and none on other paths"
     evidence = [
@@ -172,7 +184,7 @@ def _evidence(
         f"{plain(ratio, 2)} times per packet there {clean}",
         f"{lossy} of the {directions} connections over it are affected",
     ]
-    if hosts < 2:
+    if host:
         evidence.append("all of these share a host: it, or its own cable, may be the cause")
     if rivals:
         names = ", ".join(f"node {profile.node_name(node)} port {profile.port_name(node, port)}" for node, port, _ in rivals[:3])

@@ -56,6 +56,14 @@ def sum_up_roce(view: View) -> RoceSummary | None:
     )
 
 
+def sum_up_connections(view: View) -> list[ConnectionSummary]:
+    """Every direction that sent data, those that retransmitted most first, then by bytes."""
+    seen = view.connections
+    rows = np.nonzero(seen.data + sum(seen.messages.values()) > 0)[0]
+    order = np.lexsort((-seen.bytes[rows], -seen.retransmitted[rows]))
+    return [sum_up_connection(view, row) for row in rows[order].tolist()]
+
+
 def sum_up_connection(view: View, row: int) -> ConnectionSummary:
     """One direction: its requests and responses, and what answered them."""
     seen = view.connections
@@ -184,12 +192,13 @@ def _notes(seen: ConnectionView, two_sided: Any, verified: Any, answerable: Any)
     unsure = int(two_sided.sum() - verified.sum())
     if unsure:
         notes.append(f"{unsure} pairs rest on fewer than three acknowledgements: not verified")
-    reliable = np.array([name in ("RC", "XRC") for name in seen.transport], dtype=bool)
-    missing = int(seen.unfilled[reliable].sum())
-    if missing:
+    missing, arrived = int(seen.unfilled.sum()), int(seen.unfilled[two_sided & _reliable(seen)].sum())
+    if missing > arrived:
+        notes.append(f"{missing - arrived} packets were never seen: lost before the mirror, by it, or by the capture")
+    if arrived:
         notes.append(
-            f"{missing} packets of reliable connections were never seen, not as retransmissions either: they arrived, or these connections "
-            "would have stopped; the mirror or the capture lost them"
+            f"{arrived} packets of reliable two-sided connections were never seen, not as retransmissions either: they arrived, or these "
+            "connections would have stopped; the mirror or the capture lost them"
         )
     measured, partial = int(seen.completed.sum() + seen.one_sided.sum()), int(seen.partial.sum())
     if partial > NOTEWORTHY * (measured + partial):
@@ -197,6 +206,10 @@ def _notes(seen: ConnectionView, two_sided: Any, verified: Any, answerable: Any)
     if seen.evicted:
         notes.append(f"{seen.evicted} directions were forgotten because there were too many at once")
     return notes
+
+
+def _reliable(seen: ConnectionView) -> Any:
+    return np.array([name in ("RC", "XRC") for name in seen.transport], dtype=bool)
 
 
 def _present(value: Any) -> int | None:
