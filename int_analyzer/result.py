@@ -150,9 +150,11 @@ def analyze(
     return Result(summary, reading.files, known)
 
 
-def fold_captures(captures: Captures, profile: ProfileLike = None, *, progress: Progress | None = None) -> tuple[View, Reading]:
+def fold_captures(
+    captures: Captures, profile: ProfileLike = None, *, progress: Progress | None = None, compiled: bool | None = None
+) -> tuple[View, Reading]:
     """All that captures leave, before any analysis, and the reading, which knows the damages."""
-    reading = Reading(captures, profile_of(profile), progress=progress)
+    reading = Reading(captures, profile_of(profile), progress=progress, compiled=compiled)
     return _fold(reading, reading), reading
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,15 @@ def sum_up_roce(view: View) -> RoceSummary | None:
     seen = view.connections
     if len(seen.src) == 0:
         return None
-    answerable = (seen.data > 0) & (np.array(seen.transport) != "UD")
+    sending = _sending(seen)
+    answerable = sending & np.array([name in ("RC", "XRC") for name in seen.transport], dtype=bool)
     two_sided, verified = answerable & (seen.peer >= 0), answerable & seen.verified
     retransmitted, data = int(seen.retransmitted.sum()), int(seen.data.sum())
     return RoceSummary(
-        directions=int((seen.data > 0).sum()),
+        directions=int(sending.sum()),
         two_sided_share=_ratio(int(two_sided.sum()), int(answerable.sum())),
         verified_share=_ratio(int(verified.sum()), int(answerable.sum())),
-        transports={name: seen.transport.count(name) for name in sorted(set(seen.transport) - {""})},
+        transports=dict(sorted(Counter(seen.transport[row] for row in np.nonzero(sending)[0].tolist()).items())),
         data_packets=data,
         retransmitted=retransmitted,
         retransmission_ratio=_ratio(retransmitted, data),
@@ -59,7 +61,7 @@ def sum_up_roce(view: View) -> RoceSummary | None:
 def sum_up_connections(view: View) -> list[ConnectionSummary]:
     """Every direction that sent data, those that retransmitted most first, then by bytes."""
     seen = view.connections
-    rows = np.nonzero(seen.data + sum(seen.messages.values()) > 0)[0]
+    rows = np.nonzero(_sending(seen))[0]
     order = np.lexsort((-seen.bytes[rows], -seen.retransmitted[rows]))
     return [sum_up_connection(view, row) for row in rows[order].tolist()]
 
@@ -186,13 +188,13 @@ def _notes(seen: ConnectionView, two_sided: Any, verified: Any, answerable: Any)
     alone = int(answerable.sum() - two_sided.sum())
     if alone:
         notes.append(
-            f"{alone} of {int(answerable.sum())} directions with data are one-sided: their completion times are first to last packet, "
+            f"{alone} of {int(answerable.sum())} reliable directions are one-sided: their completion times are first to last packet, "
             "and NAKs, timeouts, RTT and CNPs are not known"
         )
     unsure = int(two_sided.sum() - verified.sum())
     if unsure:
         notes.append(f"{unsure} pairs rest on fewer than three acknowledgements: not verified")
-    missing, arrived = int(seen.unfilled.sum()), int(seen.unfilled[two_sided & _reliable(seen)].sum())
+    missing, arrived = int(seen.unfilled.sum()), int(seen.unfilled[two_sided].sum())
     if missing > arrived:
         notes.append(f"{missing - arrived} packets were never seen: lost before the mirror, by it, or by the capture")
     if arrived:
@@ -208,8 +210,9 @@ def _notes(seen: ConnectionView, two_sided: Any, verified: Any, answerable: Any)
     return notes
 
 
-def _reliable(seen: ConnectionView) -> Any:
-    return np.array([name in ("RC", "XRC") for name in seen.transport], dtype=bool)
+def _sending(seen: ConnectionView) -> Any:
+    """Directions that sent data or datagrams, not only answers."""
+    return seen.data + sum(seen.messages.values()) > 0
 
 
 def _present(value: Any) -> int | None:

@@ -149,7 +149,7 @@ MEANINGS: dict[str, dict[str, str]] = {
     },
     "RoceSummary": {
         "directions": "directions (source, destination, destination queue pair) that sent data; a connection has two at most",
-        "two_sided_share": "share of these, datagrams left out, of which the other direction is known by its acknowledgements",
+        "two_sided_share": "share of these, of reliable transport, of which the other direction is known by its acknowledgements",
         "verified_share": "share of which further acknowledgements confirmed it",
         "transports": "directions by transport service",
         "data_packets": "requests and READ responses, copies from other mirror points left out",
