@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from roce_reference import folded
+from roce_traffic import Wire
 from view_factory import Hop, Traffic
 
 from int_analyzer.analysis.loss import Losses, find_lossy_link, losses_by_direction
@@ -66,6 +68,36 @@ def test_loss_on_the_last_link_is_found_though_all_of_it_goes_to_one_host() -> N
     found = find_lossy_link(view, None, losses(view, {(3, 1): 0.003}))
     assert found is not None
     assert (found.node_id, found.port_id, found.to_node_id) == (3, 1, None)
+
+
+def test_naks_of_packets_lead_to_the_cable_that_lost_them() -> None:
+    traffic, packets, rng = Traffic(), [], np.random.default_rng(4)
+    for number in range(16):
+        spine = 11 + number % 2
+        hops = (Hop(1, spine), Hop(spine, 2), Hop(2, number % 4))
+        traffic.packet(number * 1000, *hops, flow=(f"10.0.0.{number}", f"10.0.0.{100 + number % 4}", 50000 + number))
+        wire = Wire(psn=int(rng.integers(0, 1 << 24)), here=number, there=100 + number % 4, here_qp=200 + number, there_qp=17)
+        for _ in range(30):
+            sent = wire.message("write", 8)
+            if spine == 12 and rng.random() < 0.2:
+                lost = int(rng.integers(0, 8))
+                wire.answer("acknowledge", sent[lost].psn, syndrome=0x60)
+                for packet in sent[lost:]:
+                    wire.again(packet)
+            elif rng.random() < 0.1:
+                # a receiver that is not ready says nothing of cables
+                wire.answer("acknowledge", sent[0].psn, syndrome=0x20 | 3)
+                for packet in sent:
+                    wire.again(packet)
+            wire.acknowledge(wire.psn - 1)
+        packets += wire.packets
+    traffic.connections = folded(sorted(packets, key=lambda packet: packet.time)).connections
+    view = traffic.view()
+    found = find_lossy_link(view)
+    assert found is not None
+    candidates = {(found.node_id, found.port_id), *((node, port) for node, port, _ in found.rivals)}
+    assert candidates == {(1, 12), (12, 2)}
+    assert found.events == int(view.connections.naks.sum()) and found.ratio_elsewhere == 0
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from roce_reference import START, US, WRAP, Packet, expected, folded, known
+from roce_reference import START, US, WRAP, Packet, expected, fill, folded, known
 from roce_traffic import MTU, Wire, traffic
 
 from int_analyzer.fold.state import Capacity, State
@@ -436,6 +436,28 @@ def test_compiled_and_plain_rows_are_the_same() -> None:
     np.testing.assert_array_equal(plain.times.pool[: plain.times.used], compiled.times.pool[: compiled.times.used])
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_garbage_is_survived_and_is_the_same_garbage_in_both_lives(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    states = State(), State()
+    for _ in range(3):
+        columns = fill(traffic(seed, connections=2)[:120])
+        rows = columns.rows("roce")
+        for name in ("psn", "dest_qp"):
+            column = getattr(columns.roce, name)
+            few = rng.random(rows) < 0.5
+            column[:rows][few] = rng.choice((0, 1, 5, 0xFFFFFF, 0xFFFFFFFF), few.sum())
+        columns.roce.opcode[:rows] = rng.integers(0, 256, rows) if seed else rng.choice((0, 1, 2, 6, 12, 13, 15, 17), rows)
+        for name in ("syndrome", "present", "dma_bytes", "payload_bytes", "ack_req"):
+            column = getattr(columns.roce, name)
+            column[:rows] = rng.integers(0, np.iinfo(column.dtype).max, rows, endpoint=True)
+        columns.packets.time_ns[:rows] = rng.choice((0, 1, START, np.iinfo(np.int64).max), rows)
+        for state, compiled in zip(states, (False, True), strict=True):
+            state.fold(columns, compiled)
+    np.testing.assert_array_equal(states[0].connections.directions.data, states[1].connections.directions.data)
+    assert states[0].view().connections.packets.sum() <= 360
+
+
 # ---------------------------------------------------------------------------------------------------- memory and merging
 
 
@@ -508,8 +530,6 @@ def test_a_message_goes_on_over_the_boundary_of_two_pieces() -> None:
     merged.merge(folded(wire.packets[-3:]))
     # its acknowledgement is folded into the merged state
     wire.acknowledge(wire.psn - 1)
-    from roce_reference import fill
-
     merged.fold(fill(wire.packets[-1:]), False)
     assert known(merged.view()) == known(folded(wire.packets).view())
 

@@ -41,7 +41,7 @@ def connections(
 
     A direction is a source, a destination and a destination queue pair. The other direction is found by its acknowledgements;
     without it (two_sided false) there are no NAKs, timeouts, RTTs and completion times, only first to last packet (one_sided).
-    Columns are described in docs/json.md, ConnectionSummary. Absent values are empty (csv), null (json, parquet) or · (table).
+    Columns are described in docs/columns.md. Absent values are empty (csv), null (json, parquet) or · (table).
     """
     options: dict[str, Any] = {"format": format, "json": json, "sort": sort, "limit": limit, "columns": columns, "output": output}
     write_state_rows("connections", _sum_up, captures, profile, **options)

@@ -37,7 +37,8 @@ def flows(
 ) -> None:
     """Print the directed flows of captures: addresses, ports, queue pair, bytes, marks, path and what was retransmitted.
 
-    Retransmissions and NAKs are those of the flow's RoCEv2 connection. Absent values are empty (csv), null (json, parquet) or · (table).
+    Retransmissions and NAKs are those of the flow's RoCEv2 connection. Columns are described in docs/columns.md. Absent values are
+    empty (csv), null (json, parquet) or · (table).
     """
     options: dict[str, Any] = {"format": format, "json": json, "sort": sort, "limit": limit, "columns": columns, "output": output}
     write_state_rows("flows", _sum_up, captures, profile, **options)

@@ -49,7 +49,7 @@ from int_analyzer.fold.direction import (
     find_direction,
 )
 from int_analyzer.fold.hashing import wide
-from int_analyzer.fold.messages import SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, untime
+from int_analyzer.fold.messages import LONGEST_NS, SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, untime
 from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, RESTARTED, STRAY, TTL_SHIFT, place, take
 from int_analyzer.fold.pairing import find_peer, leave_hint
 from int_analyzer.fold.transport import (
@@ -307,7 +307,8 @@ def _count_notification(rows: Any, at: int, time: int) -> None:
         return
     marked = rows[rows[at, PEER] - 1, MARKED_NS]
     if marked > 0 and time >= marked:
+        delay = min(time - marked, LONGEST_NS)
         rows[at, CNP_DELAYS] += 1
-        rows[at, CNP_DELAY_SUM] += time - marked
-        rows[at, CNP_DELAY_MAX] = max(rows[at, CNP_DELAY_MAX], time - marked)
+        rows[at, CNP_DELAY_SUM] += delay
+        rows[at, CNP_DELAY_MAX] = max(rows[at, CNP_DELAY_MAX], delay)
     rows[rows[at, PEER] - 1, MARKED_NS] = 0

@@ -57,7 +57,9 @@ FCT, FCT_ONE_SIDED, RTT, FET = 0, 1, 2, 3
 HISTOGRAMS = 4
 
 _WHOLE = BEGINS | ENDS
-_MOST_BYTES = 1 << 32
+_MOST_BYTES, _MOST_RATE = 1 << 32, 1 << 56
+LONGEST_NS = 1 << 45
+"""No time is believed to be longer (10 h), so that neither its histogram nor a sum can overflow where capture times are broken."""
 SAMPLES = 3 * OPEN_RUNS
 """One packet cannot add more samples."""
 
@@ -84,7 +86,7 @@ def close_oldest(rows: Any, at: int, blocks: Any, pool: Any, work: Any, time: in
     if rows[at, run + STATE] & _WHOLE != _WHOLE or first == 0:
         rows[at, PARTIAL] += 1
     elif answered:
-        taken = max(time - first, 0)
+        taken = min(max(time - first, 0), LONGEST_NS)
         size = min(rows[at, run + BYTES], _MOST_BYTES)
         rows[at, COMPLETED] += 1
         rows[at, COMPLETED_BYTES] += size
@@ -92,9 +94,9 @@ def close_oldest(rows: Any, at: int, blocks: Any, pool: Any, work: Any, time: in
         rows[at, FCT_MAX] = max(rows[at, FCT_MAX], taken)
         _count_sample(rows, at, blocks, pool, work, FCT, taken)
         if size > 0 and taken > 0:
-            _count_sample(rows, at, blocks, pool, work, FET, 8 * (size * 1_000_000_000 // taken))
+            _count_sample(rows, at, blocks, pool, work, FET, 8 * min(size * 1_000_000_000 // taken, _MOST_RATE))
     else:
-        taken = max(rows[at, run + LAST_NS] - first, 0)
+        taken = min(max(rows[at, run + LAST_NS] - first, 0), LONGEST_NS)
         rows[at, ONE_SIDED] += 1
         rows[at, ONE_SIDED_SUM] += taken
         rows[at, ONE_SIDED_MAX] = max(rows[at, ONE_SIDED_MAX], taken)
@@ -274,7 +276,7 @@ def cover(rows: Any, at: int, blocks: Any, pool: Any, work: Any, psn: int, time:
         if timed != 0 and distance(psn, timed - 1) >= 0:
             rows[at, run + TIMED] = 0
             if explicit and time >= rows[at, run + TIMED_NS]:
-                _count_rtt(rows, at, blocks, pool, work, time - rows[at, run + TIMED_NS])
+                _count_rtt(rows, at, blocks, pool, work, min(time - rows[at, run + TIMED_NS], LONGEST_NS))
         beyond = distance(psn, rows[at, run + NEXT])
         if beyond < -1 or (rows[at, run + STATE] & ENDS == 0 and number + 1 == rows[at, OPEN]):
             return
