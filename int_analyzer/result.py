@@ -150,6 +150,14 @@ def analyze(
     return Result(summary, reading.files, known)
 
 
+def fold_captures(
+    captures: Captures, profile: ProfileLike = None, *, progress: Progress | None = None, compiled: bool | None = None
+) -> tuple[View, Reading]:
+    """All that captures leave, before any analysis, and the reading, which knows the damages."""
+    reading = Reading(captures, profile_of(profile), progress=progress, compiled=compiled)
+    return _fold(reading, reading), reading
+
+
 def warm_up() -> None:
     """Compile all kernels that an analysis may need into the cache, by an analysis of a capture with one packet."""
     import io

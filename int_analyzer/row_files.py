@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -89,6 +89,22 @@ def write_rows(
         first = "the first row" if limit == 1 else f"the first {limit} rows"
         print(f"{first}; --limit 0 for all, --columns for other columns", file=sys.stderr)
     return reading
+
+
+def write_batch(
+    rows: pa.RecordBatch, format: str, *, output: Path | None = None, limit: int = 0, names: Sequence[str] | None = None
+) -> None:
+    """Write rows that are there already, like `write_rows`; `format` may be "json" too: one list."""
+    if format == "parquet" and output is None and sys.stdout.isatty():
+        raise IntAnalyzerError("Parquet is not for a terminal: name a file with --output, or redirect")
+    arrow = _selected(rows.schema, list(names) if names is not None else None)
+    chosen = rows.select(arrow.names).cast(arrow)
+    cut = limit and chosen.num_rows > limit
+    write = {"table": _write_table, "csv": _write_csv, "jsonl": _write_jsonl, "json": _write_json, "parquet": _write_parquet}[format]
+    with ExitStack() as stack:
+        write(iter([chosen.slice(0, limit) if cut else chosen]), arrow, _open(stack, output))
+    if format == "table" and cut:
+        print(f"the first {limit} of {chosen.num_rows} rows; --limit 0 for all, --columns for other columns", file=sys.stderr)
 
 
 class ParquetFolder:
@@ -237,6 +253,11 @@ def _write_jsonl(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: Bi
             stream.write(("\n".join(lines) + "\n").encode())
 
 
+def _write_json(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: BinaryIO) -> None:
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    stream.write((json.dumps(rows, ensure_ascii=False, indent=2) + "\n").encode())
+
+
 def _write_parquet(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: BinaryIO) -> None:
     with RowGroups(pa.PythonFile(stream, mode="w"), arrow) as writer:
         for rows in batches:
@@ -246,7 +267,7 @@ def _write_parquet(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: 
 def _write_table(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: BinaryIO) -> None:
     """Aligned columns; widths are those of the first batch, later ones may run over."""
     widths: list[int] = []
-    numeric = [pa.types.is_integer(field.type) for field in arrow]
+    numeric = [pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in arrow]
     for rows in batches:
         columns = [[_cell(name, value) for value in rows.column(name).to_pylist()] for name in arrow.names]
         if not widths:
@@ -262,6 +283,8 @@ def _cell(name: str, value: object) -> str:
         return "·"
     if name == "file":
         return Path(str(value)).name
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -129,7 +129,10 @@ def _is_part(part: Path, whole: Path) -> bool:
 
 
 def moves(made: Sequence[Made]) -> dict[Any, tuple[Path, int, int, Path | None]]:
-    """By flow: last path, changes, the time of the last and the path before it. A path that is part of another may be that one with reports missing."""
+    """By flow: last path, changes, the time of the last and the path before it.
+
+    A path that is part of another may be that one with reports missing.
+    """
     flows: dict[Any, list[Made]] = defaultdict(list)
     for packet in made:
         flows[packet.packet.flow_key].append(packet)

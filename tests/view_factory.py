@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from int_analyzer.fold.connections import Connections
 from int_analyzer.fold.histogram import Histograms
 from int_analyzer.fold.view import BucketView, FlowView, PairView, PathView, QueueView, SequenceView, View
 
@@ -44,6 +45,7 @@ class Traffic:
     streams: list[tuple[str, int, int, int, bool]] = field(default_factory=list)  # kind, node, received, lost, static
     drops: dict[tuple[int, int], int] = field(default_factory=dict)
     evicted: int = 0
+    connections: Connections = field(default_factory=lambda: Connections(1))
 
     def packet(self, at_ns: int, *hops: Hop, flow: tuple[str, str, int] = FLOW, size: int = 1000, hole: bool = False) -> None:
         """One packet, `at_ns` after the start of the capture."""
@@ -74,6 +76,8 @@ class Traffic:
                 per_queue[row].append((at, hop, size, hole))
                 if (hop.depth or 0) > 4 or (hop.latency or 0) > 40:
                     pairs[row, list(flows).index(flow)].append((at, hop, size))
+        flow_view = _flows(flows, self.evicted)
+        connections, host_pairs = self.connections.view(flow_view)
         hops_seen = sum(len(seen) for seen in per_queue.values())
         counts = {
             "packets": len(packets),
@@ -94,7 +98,9 @@ class Traffic:
                 first_ns=_ints(seen[0][0] for seen in paths.values()),
                 last_ns=_ints(seen[-1][0] for seen in paths.values()),
             ),
-            flows=_flows(flows, self.evicted),
+            flows=flow_view,
+            connections=connections,
+            host_pairs=host_pairs,
             pairs=_pairs(pairs, self.evicted),
             sequences=SequenceView(
                 kind=[stream[0] for stream in self.streams],

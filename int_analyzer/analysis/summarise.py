@@ -17,6 +17,7 @@ from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_
 from int_analyzer.analysis.link_latency import measure_links
 from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
 from int_analyzer.analysis.quality import assess, loss_share
+from int_analyzer.analysis.roce import sum_up_roce
 from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
@@ -47,6 +48,7 @@ def summarise(
         paths=build_paths(view, profile, units),
         queues=_queues(view, profile, quantiles),
         clocks=list_clocks(envelopes, places, profile),
+        roce=sum_up_roce(view),
     )
 
 

@@ -213,6 +213,107 @@ class Quality:
 
 
 @dataclass(frozen=True)
+class ConnectionSummary:
+    """One direction of a RoCEv2 connection: its data, and what answered it. None where only the other direction could tell."""
+
+    src: str
+    dst: str
+    dest_qp: int
+    src_qp: int | None
+    src_port: int | None
+    transport: str
+    two_sided: bool
+    verified: bool
+    packets: int
+    bytes: int
+    data_packets: int
+    retransmitted: int
+    retransmission_ratio: float | None
+    out_of_order: int
+    unfilled: int
+    rewinds: int
+    timeouts: int | None
+    naks: int | None
+    rnr_naks: int | None
+    rnr_wait_ns: int | None
+    other_naks: int | None
+    ce_ratio: float | None
+    cnps: int | None
+    cnp_delay_ns: float | None
+    messages: dict[str, int]
+    completed: int
+    fct_mean_ns: float | None
+    fct_max_ns: int | None
+    throughput_bps: float | None
+    one_sided: int
+    one_sided_mean_ns: float | None
+    one_sided_max_ns: int | None
+    partial: int
+    unanswered: int
+    rtt_count: int
+    rtt_mean_ns: float | None
+    rtt_min_ns: int | None
+    rtt_max_ns: int | None
+    first_ns: int
+    last_ns: int
+
+
+@dataclass(frozen=True)
+class HostPairSummary:
+    """All directions from one host to another; no addresses: all pairs beyond those that are kept apart."""
+
+    src: str | None
+    dst: str | None
+    directions: int
+    bytes: int
+    data_packets: int
+    retransmitted: int
+    retransmission_ratio: float | None
+    naks: int
+    rnr_naks: int
+    timeouts: int
+    ce_ratio: float | None
+    cnps: int
+    fct: Quantiles
+    fct_one_sided: Quantiles
+    rtt: Quantiles
+    throughput: Quantiles
+
+
+@dataclass(frozen=True)
+class RoceSummary:
+    """All RoCEv2 connections."""
+
+    directions: int
+    two_sided_share: float | None
+    verified_share: float | None
+    transports: dict[str, int]
+    data_packets: int
+    retransmitted: int
+    retransmission_ratio: float | None
+    out_of_order: int
+    duplicates: int
+    unfilled: int
+    rewinds: int
+    timeouts: int
+    naks: int
+    rnr_naks: int
+    other_naks: int
+    ce_ratio: float | None
+    cnps: int
+    cnp_delay_ns: float | None
+    messages: dict[str, int]
+    completed: int
+    one_sided: int
+    partial: int
+    unanswered: int
+    evicted: int
+    worst: dict[str, list[ConnectionSummary]]
+    host_pairs: list[HostPairSummary]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
 class Capture:
     """What was analysed: files, time range, duration, seconds of work."""
 
@@ -237,3 +338,4 @@ class Summary:
     paths: list[PathSummary] = field(default_factory=list)
     queues: list[QueueSummary] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
+    roce: RoceSummary | None = None

@@ -17,9 +17,11 @@ from int_analyzer import __version__
 from int_analyzer.cli import (
     analyze,
     anonymize,
+    connections,
     crosscheck,
     decode,
     doctor,
+    flows,
     formats,
     generate,
     graph,
@@ -51,6 +53,10 @@ Every verb takes classic pcap and pcapng, plain, .gz or .zst, and says more with
 )
 app.command("analyze", short_help="which port is congested, since when, and whose traffic it is", epilog=analyze.EXAMPLES)(analyze.analyze)
 app.command("decode", short_help="the rows: packets, hops, RoCEv2, reports, mirrors", epilog=decode.EXAMPLES)(decode.decode)
+app.command("flows", short_help="a row per flow: bytes, path, marks, retransmissions", epilog=flows.EXAMPLES)(flows.flows)
+app.command("connections", short_help="a row per RoCEv2 connection: loss, completion times, RTT", epilog=connections.EXAMPLES)(
+    connections.connections
+)
 app.command("show", short_help="single packets, header by header", epilog=show.EXAMPLES)(show.show)
 app.command("graph", short_help="the paths as json, dot, graphml or svg", epilog=graph.EXAMPLES)(graph.graph)
 app.command("wireshark-plugin", short_help="INT and telemetry reports for Wireshark, as a Lua plugin", epilog=wireshark_plugin.EXAMPLES)(

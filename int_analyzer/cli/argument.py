@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +28,40 @@ ProfileOption = Annotated[
         "Without it detection is by structure and values stay raw.",
         show_default=False,
     ),
+]
+
+
+class RowFormat(StrEnum):
+    """Ways to write rows."""
+
+    table = "table"
+    csv = "csv"
+    jsonl = "jsonl"
+    parquet = "parquet"
+
+
+RowFormatOption = Annotated[
+    RowFormat | None,
+    typer.Option("--format", "-f", help="How to write them. Default: by the ending of --output, else table.", show_default=False),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON list instead of a table.")]
+LimitOption = Annotated[
+    int | None,
+    typer.Option(
+        "--limit", "-n", min=0, metavar="N", help="At most N rows; 0 for all. Default: 50 as a table, else all.", show_default=False
+    ),
+]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="A,B,…",
+        help="Only these columns. Default: the most telling ones as a table, else all.",
+        show_default=False,
+    ),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file instead of standard output.", show_default=False)
 ]
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from int_analyzer.cli.argument import Captures, ProfileOption, profile_from
+from int_analyzer.cli.argument import Captures, ColumnsOption, LimitOption, OutputOption, ProfileOption, RowFormatOption, profile_from
 from int_analyzer.cli.complaint import say_damages
 
 EXAMPLES = """Examples:
@@ -32,40 +31,13 @@ class Table(StrEnum):
     mirrors = "mirrors"
 
 
-class Format(StrEnum):
-    """Ways to write rows."""
-
-    table = "table"
-    csv = "csv"
-    jsonl = "jsonl"
-    parquet = "parquet"
-
-
 def decode(
     captures: Captures,
     table: Annotated[Table, typer.Option("--table", "-t", help="Which rows.")] = Table.hops,
-    format: Annotated[
-        Format | None,
-        typer.Option("--format", "-f", help="How to write them. Default: by the ending of --output, else table.", show_default=False),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit", "-n", min=0, metavar="N", help="At most N rows; 0 for all. Default: 50 as a table, else all.", show_default=False
-        ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="A,B,…",
-            help="Only these columns. Default: the most telling ones as a table, else all.",
-            show_default=False,
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file instead of standard output.", show_default=False)
-    ] = None,
+    format: RowFormatOption = None,
+    limit: LimitOption = None,
+    columns: ColumnsOption = None,
+    output: OutputOption = None,
     profile: ProfileOption = None,
 ) -> None:
     """Print the decoded rows of captures: packets, hops, RoCEv2 headers, telemetry reports or mirror headers.

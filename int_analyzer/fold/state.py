@@ -1,6 +1,7 @@
 """State: what a fold of many batches leaves, in memory bounded by the fabric, and how it merges with another.
 
-    columns ──► fold ──► queues (histograms, time buckets) · paths · flows · pairs · links · postcards · quality · sequences ──► view
+    columns ──► fold ──► queues (histograms, time buckets) · paths · flows · pairs · links · postcards · connections · quality · sequences
+                          └──► view
 
 The kernels never grow an array: they stop before the packet that might need more room, and go on when Python has made some.
 """
@@ -12,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from int_analyzer import _jit
-from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, PACKETS_PER_BATCH, Columns
+from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, PACKETS_PER_BATCH, Columns
 from int_analyzer.fold.batch import fold_packets
+from int_analyzer.fold.connections import Connections
+from int_analyzer.fold.exchange import fold_roce
 from int_analyzer.fold.flows import Flows
 from int_analyzer.fold.links import Links
 from int_analyzer.fold.pairs import Pairs
@@ -62,6 +65,8 @@ class Capacity(NamedTuple):
     links: int = 1 << 16
     postcards: int = 1 << 17
     """Or as many as a batch has, if that is more."""
+    connections: int = 1 << 14
+    """Directions of RoCEv2 connections, 4 kB each."""
 
 
 def _run(kernel: Any, fast: bool, row: int, stop: int, columns: Any, *arrays: Any) -> int:
@@ -82,6 +87,7 @@ class State:
         self.pairs = Pairs(self.capacity.pairs, self.capacity.bucket_ns)
         self.links = Links(self.capacity.links, self.capacity.bucket_ns)
         self.postcards = Postcards(self.capacity.postcards)
+        self.connections = Connections(self.capacity.connections)
         self.quality = Quality()
         self.sequences = Sequences()
 
@@ -98,6 +104,7 @@ class State:
         other.pairs = self.pairs.copy()
         other.links = self.links.copy()
         other.postcards = self.postcards.copy()
+        other.connections = self.connections.copy()
         other.quality = self.quality.copy()
         other.sequences = self.sequences.copy()
         return other
@@ -108,12 +115,16 @@ class State:
         if fast and len(columns.packets.time_ns) != PACKETS_PER_BATCH:
             raise ValueError("compiled kernels know columns of the default size only")
         given = columns.arena if fast else columns.by_name()
-        packets, reports, mirrors = (int(columns.counts[rows]) for rows in (N_PACKETS, N_REPORTS, N_MIRRORS))
+        packets, roce, reports, mirrors = (int(columns.counts[rows]) for rows in (N_PACKETS, N_ROCE, N_REPORTS, N_MIRRORS))
         self._reserve_postcards(int(np.count_nonzero(columns.packets.report_count[:packets])))
         row = self._fold_packets(0, packets, given, fast)
         while row < packets:
             self._make_room(int(columns.packets.hop_count[row]), int(columns.packets.time_ns[row]))
             row = self._fold_packets(row, packets, given, fast)
+        row = self._fold_roce(0, roce, given, fast)
+        while row < roce:
+            self.connections.reserve()
+            row = self._fold_roce(row, roce, given, fast)
         for kernel, rows, total in ((fold_reports, reports, REPORTS), (fold_mirrors, mirrors, MIRRORS)):
             row = 0
             while row < rows:
@@ -173,6 +184,12 @@ class State:
         self.postcards.counts["unidentified"] += int(work[UNIDENTIFIED])
         return row
 
+    def _fold_roce(self, row: int, stop: int, columns: Any, fast: bool) -> int:
+        *arrays, work = self.connections.arrays(fast)
+        row = _run(fold_roce, fast, row, stop, columns, *arrays, work)
+        self.connections.take(work)
+        return row
+
     def _fold_sequences(self, kernel: Any, row: int, stop: int, columns: Any, fast: bool) -> int:
         streams, drops = self.sequences.streams, self.sequences.drops
         work = np.zeros(N_WORK, dtype=np.int64)
@@ -208,8 +225,8 @@ class State:
 
         The result is the state of the whole: exactly for everything but pairs (which hops are elevated depends on what a queue had
         seen before), the time of a path change between pieces if packets were seen halfway, path changes and duplicate sequence numbers
-        between pieces of one time, and what was forgotten for lack of room: so postcards of packets that had left a full log are joined
-        only if they are in its sample.
+        between pieces of one time, messages and gaps of RoCEv2 connections that lie across the boundary, and what was forgotten for lack
+        of room: so postcards of packets that had left a full log are joined only if they are in its sample.
         """
         if other.capacity.bucket_ns != self.capacity.bucket_ns:
             raise ValueError(f"states of different bucket widths: {self.capacity.bucket_ns} and {other.capacity.bucket_ns} ns")
@@ -223,6 +240,7 @@ class State:
         self._reserve_postcards(1)
         if len(self.flows.table) > self.flows.table.maximum:
             self._evict_flows(self.flows.table.maximum // 2)
+        self.connections.merge(other.connections)
         self.quality.merge(other.quality)
         first, last = self.quality.counters[[FIRST_NS, LAST_NS]].tolist()
         if last:
@@ -239,15 +257,19 @@ class State:
         queues, buckets = self.queues.view()
         self.pairs.coarsen_to(buckets.width_ns)
         sequences, drops = self.sequences.view()
+        flow_view = flows.view()
+        connections, host_pairs = self.connections.view(flow_view)
         return View(
             queues=queues,
             buckets=buckets,
             paths=paths.view(),
-            flows=flows.view(),
+            flows=flow_view,
             pairs=self.pairs.view(),
             sequences=sequences,
             drops=drops,
             links=self.links.view(),
             postcards=postcards.view(),
+            connections=connections,
+            host_pairs=host_pairs,
             **quality.view(),
         )

@@ -112,6 +112,75 @@ class PairView:
 
 
 @dataclass(frozen=True)
+class ConnectionView:
+    """One row per direction of a RoCEv2 connection: (source, destination, destination queue pair), whatever the UDP source port.
+
+    `peer` is the row of the other direction, found by acknowledged PSNs. NAKs, RTTs and completions are of this direction's requests,
+    told by the answers that came back; CNPs are those that travelled this way, for marked packets of the peer.
+    """
+
+    src: list[str]
+    dst: list[str]
+    dest_qp: Array
+    peer: Array  # int64: row of the other direction, −1 if none was found: one-sided
+    verified: Array  # bool: further acknowledgements confirmed the peer
+    flow: Array  # int64: row in FlowView of its heaviest flow, −1 if that was forgotten
+    transport: list[str]  # "RC", "UC", "UD", "XRC", …; several joined by "+", "" if only CNPs were seen
+    packets: Array  # all that travelled this way, copies from other mirror points too
+    bytes: Array  # payload of requests and responses, copies left out, retransmissions not
+    data: Array  # requests and READ responses without copies: what the retransmission ratio is of
+    retransmitted: Array
+    out_of_order: Array  # behind a higher PSN, and no retransmission
+    duplicates: Array  # copies from another mirror point
+    unfilled: Array  # PSNs that never came within the window: lost before the mirror, or by it
+    rewinds: Array  # go-back-N or selective: how often retransmission began
+    restarts: Array  # how often PSNs began anew: another connection on the same queue pair
+    timeouts: Array  # rewinds that no NAK had asked for, 0 without a peer
+    naks: Array  # PSN sequence errors
+    rnr_naks: Array
+    rnr_wait_ns: Array  # what these asked to wait, together
+    other_naks: Array  # invalid request, access or operation error
+    acks: Array  # acknowledgements that travelled this way
+    ce_packets: Array
+    cnp_packets: Array
+    cnp_delay_count: Array  # CNPs with a marked packet before them
+    cnp_delay_sum: Array  # float64: ns from the first marked packet since the last CNP
+    cnp_delay_max: Array
+    messages: dict[str, Array]  # begun, by kind: send, write, read, atomic
+    immediates: Array
+    invalidates: Array
+    completed: Array  # whole messages with their answer
+    completed_bytes: Array
+    fct_sum: Array  # float64, ns
+    fct_max: Array
+    one_sided: Array  # whole messages of which no answer was seen: from the first to the last packet
+    one_sided_sum: Array  # float64, ns
+    one_sided_max: Array
+    partial: Array  # messages of which packets are missing: not measured
+    unanswered: Array  # of a direction with a peer: no answer seen, or not yet
+    rtt_count: Array
+    rtt_sum: Array  # float64, ns
+    rtt_min: Array  # 0 where rtt_count is
+    rtt_max: Array
+    first_ns: Array
+    last_ns: Array
+    host_pair: Array  # row in HostPairView
+    evicted: int  # directions forgotten because there were too many
+
+
+@dataclass(frozen=True)
+class HostPairView:
+    """One row per (source, destination) of requests; row 0, without addresses, is all for which there was no room."""
+
+    src: list[str]
+    dst: list[str]
+    fct: Any  # fold.histogram.Histograms, ns: completion times of messages with an answer
+    fct_one_sided: Any  # ns: first to last packet of those without
+    rtt: Any  # ns
+    fet: Any  # bit/s
+
+
+@dataclass(frozen=True)
 class SequenceView:
     """One row per report stream (node, hw_id, collector) or mirror stream (source, session)."""
 
@@ -167,6 +236,8 @@ class View:
     flows: FlowView
     pairs: PairView
     sequences: SequenceView
+    connections: ConnectionView
+    host_pairs: HostPairView
     counts: dict[str, int] = field(default_factory=dict)
     """packets, bytes, telemetry_packets, hops, roce_packets, roce_with_telemetry, reports, mirrors, first_ns, last_ns,
     time_backwards (packets older than their predecessor), ce_packets, cnp_packets, telemetry_bytes (of reports, the whole

@@ -17,6 +17,7 @@ from int_analyzer.report.clock_list import clock_lines, known_clocks
 from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
 from int_analyzer.report.reading_list import reading_lines
+from int_analyzer.report.roce_section import roce_lines
 from int_analyzer.schema import FORMAT_LIST
 
 NARROWEST, WIDEST, PIPED = 40, 120, 100
@@ -55,6 +56,10 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
         for line in clocks:
             _print_wrapped(console, Text(f"  {line}"))
         _print_rest(console, len(known_clocks(summary)) - top, "clock")
+    if summary.roce is not None and summary.roce.directions:
+        _section(console, "RoCE")
+        for label, text in roce_lines(summary.roce):
+            _print_labelled(console, 2, label, text)
     _section(console, "Read")
     for label, text in reading_lines(summary):
         _print_labelled(console, 2, label, text)

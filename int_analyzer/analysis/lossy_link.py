@@ -1,0 +1,193 @@
+"""Where packets are lost: the link that all paths with retransmissions share, and paths without do not cross.
+
+Of every link (egress port of a node → next node) the directions that cross it are compared with those that do not: how many retransmissions
+began per packet here and there. The link under which both are best explained by one rate each (the largest likelihood ratio) is
+believed if the ratio is far beyond what chance does to so many links, if nearly all loss lies on it, and if there is clean traffic
+elsewhere to compare with. Loss of all paths alike, or of single hosts whose paths share no link, gives nothing.
+
+Counted is how often retransmission began, not how many packets it sent: go-back-N sends many for one that was lost. Waits for a receiver
+that was not ready are taken out. A direction whose path changed tells nothing: it is not known where it was when it lost.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from int_analyzer.analysis.wording import plain
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile
+
+FEWEST_EVENTS = 8
+"""With fewer events a link is no more than an accident."""
+FEWEST_DIRECTIONS = 2
+"""So many directions with loss make it one of the link, not of a queue pair."""
+CERTAIN = 12.0
+"""Log-likelihood ratio, beyond the logarithm of the number of links, from which chance is ruled out (e^-12 is 6 in a million)."""
+CONFINED = 0.8
+"""Share of all loss that has to lie on the link."""
+CLEANER = 5.0
+"""So many times rarer loss has to be on other paths."""
+AFFECTED = 0.5
+"""Of the directions that one rate would make lossy, so many have to be."""
+FEWEST_EXPECTED = 3.0
+"""Other traffic of a host acquits it if it is clean where so many events were to be expected."""
+RIVAL = 3.0
+"""A link whose likelihood ratio is nearer than this to the best explains the loss as well."""
+ONE_HOST = 0.6
+"""Confidence in a link whose lossy directions all come from one host, or all go to one, that nothing acquits."""
+
+Link = tuple[int, int, int | None]
+"""Node id, egress port, next node id (None: the path ends)."""
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Loss by direction, of those whose path is known: row in PathView, data packets, events, source and destination."""
+
+    path: Any  # int64[n]
+    packets: Any
+    events: Any
+    src: list[str]
+    dst: list[str]
+
+
+@dataclass(frozen=True)
+class LossyLink:
+    """The link that explains the losses, how much better than no link does, and in words why."""
+
+    node_id: int
+    port_id: int
+    to_node_id: int | None
+    directions: int
+    directions_with_loss: int
+    packets: int
+    events: int
+    ratio: float  # events per packet on paths that cross it
+    ratio_elsewhere: float
+    share: float  # of all events
+    rivals: list[Link]
+    confidence: float
+    evidence: list[str]
+
+
+def losses_by_direction(view: View) -> Losses:
+    """What the connections of a view tell of loss: how often retransmission began; of unreliable transport, gaps."""
+    seen, flows = view.connections, view.flows
+    events = np.maximum(seen.rewinds - seen.rnr_naks, 0)
+    unreliable = np.array([name == "UC" for name in seen.transport], dtype=bool)
+    events = np.where(unreliable, seen.unfilled, events)
+    known = np.nonzero((seen.flow >= 0) & (seen.data > 0))[0]
+    known = known[(flows.path[seen.flow[known]] >= 0) & (flows.path_changes[seen.flow[known]] == 0)]
+    return Losses(
+        path=flows.path[seen.flow[known]],
+        packets=seen.data[known],
+        events=events[known],
+        src=[seen.src[row] for row in known.tolist()],
+        dst=[seen.dst[row] for row in known.tolist()],
+    )
+
+
+def find_lossy_link(view: View, profile: Profile | None = None, losses: Losses | None = None) -> LossyLink | None:
+    """The link that explains the losses best, None if none does beyond chance. `losses`: those of the view's connections."""
+    losses = losses if losses is not None else losses_by_direction(view)
+    total, events = int(losses.packets.sum()), int(losses.events.sum())
+    if events < FEWEST_EVENTS:
+        return None
+    crossing = _crossing(view, losses)
+    gains = {link: _gain(losses, rows, total, events) for link, rows in crossing.items()}
+    if not gains:
+        return None
+    best = max(gains, key=lambda link: gains[link])
+    rows = crossing[best]
+    inside, lost = int(losses.packets[rows].sum()), int(losses.events[rows].sum())
+    ratio, elsewhere = lost / inside, (events - lost) / (total - inside) if total > inside else float("inf")
+    lossy = rows[losses.events[rows] > 0]
+    expected = float((1 - np.exp(-ratio * losses.packets[rows])).sum())
+    if (
+        gains[best] < CERTAIN + np.log(len(gains))
+        or lost < CONFINED * events
+        or ratio < CLEANER * elsewhere
+        or len(lossy) < max(FEWEST_DIRECTIONS, AFFECTED * expected)
+    ):
+        return None
+    rivals = [link for link in gains if link != best and gains[best] - gains[link] < RIVAL]
+    suspects = [losses.src] if best[2] is None else [losses.src, losses.dst]
+    host = any(_same_host(losses, hosts, rows, lossy, ratio) for hosts in suspects)
+    share = lost / events
+    confidence = share * min(1.0, gains[best] / (2 * CERTAIN)) * (ONE_HOST if host else 1.0) / (1 + len(rivals))
+    return LossyLink(
+        node_id=best[0],
+        port_id=best[1],
+        to_node_id=best[2],
+        directions=len(rows),
+        directions_with_loss=len(lossy),
+        packets=inside,
+        events=lost,
+        ratio=ratio,
+        ratio_elsewhere=elsewhere,
+        share=share,
+        rivals=rivals,
+        confidence=confidence,
+        evidence=_evidence(profile or Profile(), lost, events, ratio, elsewhere, len(lossy), len(rows), host, rivals),
+    )
+
+
+def _crossing(view: View, losses: Losses) -> dict[Link, Any]:
+    """The directions (rows of `losses`) that cross each link."""
+    node_ids, ports = view.queues.node_id.tolist(), view.queues.port.tolist()
+    of_path: dict[int, list[int]] = defaultdict(list)
+    for row, path in enumerate(losses.path.tolist()):
+        of_path[path].append(row)
+    found: dict[Link, set[int]] = defaultdict(set)
+    for path, rows in of_path.items():
+        queues = view.paths.queues[path]
+        for position, queue in enumerate(queues):
+            following = node_ids[queues[position + 1]] if position + 1 < len(queues) else None
+            found[node_ids[queue], ports[queue], following].update(rows)
+    return {link: np.array(sorted(rows), dtype=np.int64) for link, rows in found.items()}
+
+
+def _same_host(losses: Losses, hosts: list[str], rows: Any, lossy: Any, ratio: float) -> bool:
+    """Whether all that lose share a host of which no clean traffic on other paths shows that it is not the cause."""
+    shared = {hosts[row] for row in lossy.tolist()}
+    if len(shared) > 1:
+        return False
+    elsewhere = np.array([host in shared for host in hosts])
+    elsewhere[rows] = False
+    expected = ratio * float(losses.packets[elsewhere].sum())
+    return expected < FEWEST_EXPECTED or CLEANER * float(losses.events[elsewhere].sum()) > expected
+
+
+def _gain(losses: Losses, rows: Any, total: int, events: int) -> float:
+    """By how much two rates of loss, on the link and elsewhere, explain more than one does: a log-likelihood ratio, 0 if it is cleaner."""
+    inside, lost = int(losses.packets[rows].sum()), int(losses.events[rows].sum())
+    if inside == total or lost * total <= events * inside:
+        return 0.0
+    return _likelihood(lost, inside) + _likelihood(events - lost, total - inside) - _likelihood(events, total)
+
+
+def _likelihood(events: int, packets: int) -> float:
+    """Largest log-likelihood of so many events in so many packets, Poisson, without what is the same for all rates."""
+    return events * float(np.log(events / packets)) - events if events else 0.0
+
+
+def _evidence(
+    profile: Profile, lost: int, events: int, ratio: float, elsewhere: float, lossy: int, directions: int, host: bool, rivals: list[Link]
+) -> list[str]:
+    clean = f"against {plain(elsewhere, 2)} on other paths" if elsewhere > 0 else "and none on other paths"
+    evidence = [
+        f"{lost} of {events} times that a sender retransmitted, its path crossed this link",
+        f"{plain(ratio, 2)} times per packet there {clean}",
+        f"{lossy} of the {directions} connections over it are affected",
+    ]
+    if host:
+        evidence.append("all of these share a host: it, or its own cable, may be the cause")
+    if rivals:
+        names = ", ".join(f"node {profile.node_name(node)} port {profile.port_name(node, port)}" for node, port, _ in rivals[:3])
+        more = f" and {len(rivals) - 3} more" if len(rivals) > 3 else ""
+        evidence.append(f"as good an explanation: {names}{more}, which the same connections cross")
+    return evidence

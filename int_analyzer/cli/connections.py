@@ -1,0 +1,53 @@
+"""connections: a row per direction of a RoCEv2 connection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from int_analyzer.cli.argument import Captures, ColumnsOption, JsonOption, LimitOption, OutputOption, ProfileOption, RowFormatOption
+from int_analyzer.cli.state_rows import write_state_rows
+
+if TYPE_CHECKING:
+    from int_analyzer.fold.view import View
+    from int_analyzer.profile import Profile
+
+EXAMPLES = """Examples:
+
+\b
+  int-analyzer connections mirror.pcap                        those that retransmit most first
+  int-analyzer connections mirror.pcap --sort fct_max_ns      the slowest messages first
+  int-analyzer connections mirror.pcap --sort rtt_mean_ns --limit 10
+  int-analyzer connections mirror.pcap --columns src,dst,dest_qp,unfilled,out_of_order,rewinds,partial
+  int-analyzer connections mirror.pcap --json | jq '.[] | select(.timeouts > 0)'
+"""
+
+
+def connections(
+    captures: Captures,
+    format: RowFormatOption = None,
+    json: JsonOption = False,
+    sort: Annotated[
+        str | None,
+        typer.Option("--sort", metavar="COLUMN", help="Largest of this column first. Default: retransmitted.", show_default=False),
+    ] = None,
+    limit: LimitOption = None,
+    columns: ColumnsOption = None,
+    output: OutputOption = None,
+    profile: ProfileOption = None,
+) -> None:
+    """Print the RoCEv2 connections of captures, a row per direction: loss and its kinds, messages, completion times, RTT.
+
+    A direction is a source, a destination and a destination queue pair. The other direction is found by its acknowledgements;
+    without it (two_sided false) there are no NAKs, timeouts, RTTs and completion times, only first to last packet (one_sided).
+    Columns are described in docs/columns.md. Absent values are empty (csv), null (json, parquet) or · (table).
+    """
+    options: dict[str, Any] = {"format": format, "json": json, "sort": sort, "limit": limit, "columns": columns, "output": output}
+    write_state_rows("connections", _sum_up, captures, profile, **options)
+
+
+def _sum_up(view: View, profile: Profile | None) -> Any:
+    from int_analyzer.analysis.roce import sum_up_connections
+
+    return sum_up_connections(view)

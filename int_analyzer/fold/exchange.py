@@ -1,0 +1,314 @@
+"""The kernel of connections: one pass over the RoCEv2 packets of a batch, each placed in its direction, its message and its pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from int_analyzer._jit import inlined, kernel
+from int_analyzer.columns import get
+from int_analyzer.fold.direction import (
+    ACKS,
+    AHEAD,
+    BYTES,
+    CE,
+    CNP,
+    CNP_DELAY_MAX,
+    CNP_DELAY_SUM,
+    CNP_DELAYS,
+    DIRECTIONS,
+    FIRST_NS,
+    HOST_PAIRS,
+    IMMEDIATES,
+    INVALIDATES,
+    LAST_NS,
+    MARKED_NS,
+    MAXIMUM_HOST_PAIRS,
+    MESSAGES,
+    MTU,
+    NAKS,
+    NEXT,
+    OTHER_NAKS,
+    PACKETS,
+    PEER,
+    PENDING,
+    PSN_MASK,
+    REFUSED,
+    REQUEST_WINDOW,
+    REQUESTS,
+    RESPONDING,
+    RESPONSE_WINDOW,
+    RESPONSES,
+    RNR_WAIT_NS,
+    RNRS,
+    SAMPLE_BLOCKS,
+    SLACK,
+    TIMEOUTS,
+    TRANSPORTS,
+    distance,
+    expect,
+    find_direction,
+)
+from int_analyzer.fold.hashing import wide
+from int_analyzer.fold.messages import LONGEST_NS, SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, untime
+from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, RESTARTED, STRAY, TTL_SHIFT, place, take
+from int_analyzer.fold.pairing import find_peer, leave_hint
+from int_analyzer.fold.transport import (
+    ACKNOWLEDGE,
+    BEGINS,
+    DATAGRAM,
+    ENDS,
+    IMMEDIATE,
+    INVALIDATE,
+    KIND,
+    MEANINGS,
+    NEGATIVE,
+    NOTIFICATION,
+    READ,
+    RECEIVER_NOT_READY,
+    RELIABLE,
+    REQUEST,
+    RESPONSE,
+    RNR_NS,
+    SEQUENCE_ERROR,
+    SYNDROME_KIND,
+    SYNDROME_VALUE,
+    WRITE,
+)
+from int_analyzer.schema import HAS_AETH, HAS_PAYLOAD, HAS_RETH
+
+_CE = 3
+SMALLEST_MTU, LARGEST_MTU = 256, 4096
+"""Path MTUs of IBTA Vol.1 §9.4.3: what a READ of so many bytes can take in PSNs lies between these."""
+_LONGEST = 1 << 22
+"""PSNs that one message is believed to take: half of what serial arithmetic can tell apart."""
+
+
+@kernel
+def fold_roce(
+    row: int,
+    stop: int,
+    columns: Any,
+    rows: Any,
+    index: Any,
+    hints: Any,
+    pairs: Any,
+    pair_index: Any,
+    blocks: Any,
+    pool: Any,
+    work: Any,
+) -> int:
+    """Absorb RoCEv2 rows `row` … `stop` − 1; returns the row before which a table has to grow, or `stop`.
+
+    rows, pairs and their indices: table.find; hints: pairing.leave_hint; blocks and pool: histogram.count_in; work int64[32]: direction.py.
+    """
+    for before in range(row - AHEAD + 1, row):
+        expect(rows, index, work, columns, before, stop)
+    while row < stop:
+        expect(rows, index, work, columns, row, stop)
+        if (
+            work[DIRECTIONS] == rows.shape[0]
+            or (work[HOST_PAIRS] == pairs.shape[0] and pairs.shape[0] < work[MAXIMUM_HOST_PAIRS])
+            or work[SAMPLE_BLOCKS] + SAMPLES > pool.shape[0]
+        ):
+            break
+        packet = get(columns, "roce.packet", row)
+        meaning = wide(MEANINGS[get(columns, "roce.opcode", row)])
+        if meaning == 0 or get(columns, "packets.ip_version", packet) == 0:
+            row += 1
+            continue
+        at = find_direction(rows, index, pairs, pair_index, work, columns, row, packet, get(columns, "roce.dest_qp", row))
+        time = max(get(columns, "packets.time_ns", packet), 0)
+        present = get(columns, "roce.present", row)
+        size = get(columns, "roce.payload_bytes", row) if present & HAS_PAYLOAD != 0 else 0
+        rows[at, PACKETS] += 1
+        rows[at, LAST_NS] = max(rows[at, LAST_NS], time)
+        if time < rows[at, FIRST_NS] and time > 0:
+            rows[at, FIRST_NS] = time
+        if get(columns, "packets.ecn", packet) == _CE:
+            rows[at, CE] += 1
+            if rows[at, MARKED_NS] == 0:
+                rows[at, MARKED_NS] = time
+        if meaning & NOTIFICATION == 0:
+            rows[at, TRANSPORTS] |= 1 << (get(columns, "roce.opcode", row) >> 5)
+        if meaning & REQUEST != 0:
+            _count_request(rows, hints, blocks, pool, work, columns, row, packet, at, meaning, size, time)
+        elif meaning & (RESPONSE | ACKNOWLEDGE) != 0:
+            _count_answer(rows, hints, blocks, pool, work, columns, row, packet, at, meaning, size, time)
+        elif meaning & NOTIFICATION != 0:
+            _count_notification(rows, at, time)
+        else:
+            rows[at, BYTES] += size
+            _count_message(rows, at, meaning)
+        row += 1
+    return row
+
+
+@inlined
+def _identity(columns: Any, packet: int) -> int:
+    """What tells a copy from a retransmission: order.py."""
+    identity = get(columns, "packets.ttl", packet) << TTL_SHIFT
+    if get(columns, "packets.ip_version", packet) == 4:
+        identity |= get(columns, "packets.ip_id", packet) | IDENTIFIED
+    return identity
+
+
+@inlined
+def _count_message(rows: Any, at: int, meaning: int) -> None:
+    """A message has begun, or what its last packet carries is seen."""
+    if meaning & (BEGINS | DATAGRAM) != 0:
+        rows[at, MESSAGES + (meaning & KIND)] += 1
+    rows[at, IMMEDIATES] += 1 if meaning & IMMEDIATE != 0 else 0
+    rows[at, INVALIDATES] += 1 if meaning & INVALIDATE != 0 else 0
+
+
+@inlined
+def _packets_of(size: int, mtu: int) -> int:
+    """PSNs that a message of so many bytes takes."""
+    return min(max((size + mtu - 1) // mtu, 1), _LONGEST)
+
+
+@inlined
+def _take_slack(rows: Any, at: int, ahead: int) -> None:
+    """Let the READ before have taken the PSNs up to one that is so far ahead, if it can have been so long."""
+    if 0 < ahead <= rows[at, SLACK]:
+        take(rows, at, REQUESTS, REQUEST_WINDOW, ahead)
+        rows[at, SLACK] -= ahead
+
+
+@inlined
+def _count_request(
+    rows: Any,
+    hints: Any,
+    blocks: Any,
+    pool: Any,
+    work: Any,
+    columns: Any,
+    row: int,
+    packet: int,
+    at: int,
+    meaning: int,
+    size: int,
+    time: int,
+) -> None:
+    psn = get(columns, "roce.psn", row) & PSN_MASK
+    count, length, slack = 1, 0, 0
+    if meaning & (BEGINS | ENDS) < ENDS and meaning & KIND < READ and size > 0:
+        rows[at, MTU] = size
+    mtu = rows[at, MTU]
+    if get(columns, "roce.present", row) & HAS_RETH != 0:
+        announced = get(columns, "roce.dma_bytes", row)
+        if meaning & KIND == READ:
+            count = _packets_of(announced, mtu if mtu > 0 else LARGEST_MTU)
+            slack = 0 if mtu > 0 else _packets_of(announced, SMALLEST_MTU) - count
+        elif meaning & KIND == WRITE and meaning & ENDS == 0 and mtu > 0:
+            length = _packets_of(announced, mtu)
+    if rows[at, SLACK] > 0:
+        _take_slack(rows, at, distance(psn, rows[at, REQUESTS + NEXT] - 1))
+        rows[at, SLACK] = 0
+    pending = rows[at, PENDING] != 0
+    seen, rewound = place(rows, at, REQUESTS, REQUEST_WINDOW, psn, count, True, _identity(columns, packet), pending, time)
+    if seen == COPY or seen == STRAY:
+        return
+    rows[at, BYTES] += size
+    if rewound:
+        if not pending and rows[at, PEER] != 0:
+            rows[at, TIMEOUTS] += 1
+        rows[at, PENDING] = 0
+    if seen == NEW or seen == RESTARTED:
+        if seen == RESTARTED:
+            drop_all(rows, at, blocks, pool, work)
+        rows[at, SLACK] = slack
+        asked = get(columns, "roce.ack_req", row) != 0
+        add_new(rows, at, blocks, pool, work, meaning, psn, count, size, length, asked, time)
+        if rows[at, PEER] == 0 and meaning & RELIABLE != 0:
+            leave_hint(rows, hints, at, psn, time)
+    elif seen == LATE or seen == FILLED:
+        add_late(rows, at, blocks, pool, work, meaning, psn, count, size, length, time)
+        if seen == FILLED:
+            untime(rows, at, psn)
+    else:
+        untime(rows, at, psn)
+        return
+    _count_message(rows, at, meaning)
+
+
+@inlined
+def _count_answer(
+    rows: Any,
+    hints: Any,
+    blocks: Any,
+    pool: Any,
+    work: Any,
+    columns: Any,
+    row: int,
+    packet: int,
+    at: int,
+    meaning: int,
+    size: int,
+    time: int,
+) -> None:
+    psn = get(columns, "roce.psn", row) & PSN_MASK
+    peer, paired = find_peer(rows, hints, at, psn)
+    if paired:
+        abandon(rows, peer, blocks, pool, work, psn)
+    if meaning & RESPONSE != 0:
+        _count_response(rows, columns, row, packet, at, meaning, psn, size, time)
+        if peer >= 0:
+            if meaning & (BEGINS | ENDS) < ENDS and size > 0 and rows[peer, MTU] == 0:
+                rows[peer, MTU] = size
+            if rows[peer, SLACK] > 0:
+                _take_slack(rows, peer, distance(psn + 1, rows[peer, REQUESTS + NEXT] - 1))
+            cover(rows, peer, blocks, pool, work, (psn - 1) & PSN_MASK, time, False)
+            if meaning & ENDS != 0:
+                finish_read(rows, peer, blocks, pool, work, psn, _LONGEST, time)
+        return
+    rows[at, ACKS] += 1
+    if peer < 0:
+        return
+    syndrome = get(columns, "roce.syndrome", row) if get(columns, "roce.present", row) & HAS_AETH != 0 else 0
+    kind = syndrome & SYNDROME_KIND
+    if kind == 0:
+        cover(rows, peer, blocks, pool, work, psn, time, True)
+        return
+    # A NAK names the PSN that is expected: what stands before it has arrived (IBTA Vol.1 §9.7.5.2.8).
+    cover(rows, peer, blocks, pool, work, (psn - 1) & PSN_MASK, time, True)
+    # The same NAK again, before a retransmission has answered it, is a copy.
+    if rows[peer, PENDING] == kind and rows[peer, REFUSED] == psn + 1:
+        return
+    value = syndrome & SYNDROME_VALUE
+    if kind == RECEIVER_NOT_READY:
+        rows[peer, RNRS] += 1
+        rows[peer, RNR_WAIT_NS] += wide(RNR_NS[value])
+    elif kind == NEGATIVE and value == SEQUENCE_ERROR:
+        rows[peer, NAKS] += 1
+    else:
+        rows[peer, OTHER_NAKS] += 1
+    rows[peer, PENDING] = kind
+    rows[peer, REFUSED] = psn + 1
+
+
+@inlined
+def _count_response(rows: Any, columns: Any, row: int, packet: int, at: int, meaning: int, psn: int, size: int, time: int) -> None:
+    """Place a READ response; other requests take the PSNs between one READ's and the next, so that only within one a hole is a hole."""
+    holes = rows[at, RESPONDING] != 0 and meaning & BEGINS == 0
+    seen, _ = place(rows, at, RESPONSES, RESPONSE_WINDOW, psn, 1, holes, _identity(columns, packet), False, time)
+    if seen == COPY or seen == STRAY:
+        return
+    rows[at, BYTES] += size
+    if seen == NEW or seen == RESTARTED:
+        rows[at, RESPONDING] = 1 if meaning & ENDS == 0 else 0
+
+
+@inlined
+def _count_notification(rows: Any, at: int, time: int) -> None:
+    """A CNP goes to the sender of the marked packets (Annex A17.9.3): to the queue pair that is the other side of their direction."""
+    rows[at, CNP] += 1
+    if rows[at, PEER] == 0:
+        return
+    marked = rows[rows[at, PEER] - 1, MARKED_NS]
+    if marked > 0 and time >= marked:
+        delay = min(time - marked, LONGEST_NS)
+        rows[at, CNP_DELAYS] += 1
+        rows[at, CNP_DELAY_SUM] += delay
+        rows[at, CNP_DELAY_MAX] = max(rows[at, CNP_DELAY_MAX], delay)
+    rows[rows[at, PEER] - 1, MARKED_NS] = 0
