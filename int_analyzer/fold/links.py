@@ -1,7 +1,8 @@
 """Links: what the clocks of two nodes say of the way between them, ingress time of the next hop − egress time of the one before.
 
-Raw units, and of two clocks, so each value is latency + offset. Kept are count, sum, largest, and the least in each of 32 slots of time
-(their width doubles as the capture goes on): the lower envelope, from which offset and drift can be estimated.
+Raw units, and of two clocks, so each value is latency + offset. Kept are count, sum, and the least in each of 32 slots of time (their
+width doubles as the capture goes on): the lower envelope, from which offset and drift can be estimated. What belongs to the current slot
+stands with the sums in front of the row, which is all that most packets touch.
 
 Times are taken modulo 2^32 where both fit in 32 bits, else modulo 2^48 where both fit in that (P4.org INT v2.1 §5.8, 64-bit timestamps
 of 48-bit clocks), and differences relative to the link's first one, so that neither a wrap nor a large offset tears the envelope.
@@ -21,14 +22,14 @@ from int_analyzer.fold.table import KEY, LINKS, Table, find
 from int_analyzer.fold.view import LinkView
 
 # Words of a row. Ports are + 1, 0 if absent. From SLOT on: least difference and its capture time, slot after slot.
-NODE, PORT, NEXT_NODE, NEXT_PORT, PACKETS, SUM, MAX, REFERENCE = 0, 1, 2, 3, 4, 5, 6, 7
-FIRST, TIME_SUM, NARROW, STRAY, RUN, SLOT = 8, 9, 10, 11, 12, 13
+NODE, PORT, NEXT_NODE, NEXT_PORT, STRAY, RUN, NARROW, FIRST = 0, 1, 2, 3, 4, 5, 6, 7
+PACKETS, SUM, TIME_SUM, REFERENCE, CURRENT, LOWEST, LOWEST_NS, SLOT = 8, 9, 10, 11, 12, 13, 14, 15
 SLOTS = 32
 HASH = 79
 WIDTH, KEY_WORDS = 80, 4
-"""SUM, MAX and the slots are relative to REFERENCE. FIRST is the capture time of the first packet in units of 2^20 ns, TIME_SUM the sum
-of all, relative to it. NARROW: packets with 32-bit times. STRAY: those with a difference that has nothing to do with the others, RUN
-how many more of them than of the others there were of late."""
+"""SUM, LOWEST (of slot CURRENT) and the slots are relative to REFERENCE. FIRST is the capture time of the first packet in units of
+2^20 ns, TIME_SUM the sum of all, relative to it. NARROW: packets with 32-bit times. STRAY: those with a difference that has nothing to
+do with the others, RUN how many more of them than of the others there were of late."""
 
 TICK = 20
 BELIEVED = 8
@@ -67,25 +68,39 @@ def count_in_link(rows: Any, link: int, sent: int, arrived: int, slot: int, time
             rows[link, STRAY] += rows[link, PACKETS]
             rows[link, PACKETS] = 0
         return
-    rows[link, RUN] = max(rows[link, RUN] - 1, 0)
+    if rows[link, RUN] != 0:
+        rows[link, RUN] -= 1
+    if rows[link, CURRENT] != slot:
+        _begin_slot(rows, link, slot)
     rows[link, PACKETS] += 1
     rows[link, NARROW] += narrow
     rows[link, SUM] += difference
     rows[link, TIME_SUM] += (time >> TICK) - rows[link, FIRST]
-    rows[link, MAX] = max(rows[link, MAX], difference)
+    if difference <= rows[link, LOWEST] and (difference < rows[link, LOWEST] or time < rows[link, LOWEST_NS]):
+        rows[link, LOWEST] = difference
+        rows[link, LOWEST_NS] = time
+
+
+@kernel
+def _begin_slot(rows: Any, link: int, slot: int) -> None:
+    """Put the least of the current slot to the others, and take up that of another."""
+    at = SLOT + 2 * rows[link, CURRENT]
+    if rows[link, CURRENT] >= 0:
+        rows[link, at] = rows[link, LOWEST]
+        rows[link, at + 1] = rows[link, LOWEST_NS]
     at = SLOT + 2 * slot
-    if difference <= rows[link, at] and (difference < rows[link, at] or time < rows[link, at + 1]):
-        rows[link, at] = difference
-        rows[link, at + 1] = time
+    rows[link, CURRENT] = slot
+    rows[link, LOWEST] = rows[link, at]
+    rows[link, LOWEST_NS] = rows[link, at + 1]
 
 
 @kernel
 def _begin(rows: Any, link: int, difference: int, time: int) -> None:
-    for word in range(PACKETS, STRAY):
+    for word in (RUN, NARROW, SUM, TIME_SUM):
         rows[link, word] = 0
-    rows[link, RUN] = 0
     rows[link, REFERENCE] = difference
     rows[link, FIRST] = time >> TICK
+    rows[link, CURRENT] = -1
     for at in range(SLOT, _LAST, 2):
         rows[link, at] = NEVER
         rows[link, at + 1] = 0
@@ -126,6 +141,8 @@ class Links:
     def merge(self, other: Links, first_ns: int, last_ns: int) -> None:
         """Absorb other links, seen later than these or at the same time; the times are those of the first and the last packet of both."""
         other = other.copy()
+        self._settle()
+        other._settle()
         self.coarsen_to(other.slot_ns)
         other.coarsen_to(self.slot_ns)
         arrangement = self._range(first_ns, last_ns)
@@ -148,6 +165,7 @@ class Links:
 
     def view(self) -> LinkView:
         """What is known of every link over which both clocks spoke."""
+        self._settle()
         rows = self.table.data[self.table.data[:, PACKETS] > 0]
         lowest = rows[:, SLOT:_LAST:2]
         return LinkView(
@@ -160,7 +178,6 @@ class Links:
             narrow=_narrow(rows),
             mean=rows[:, REFERENCE] + rows[:, SUM] / rows[:, PACKETS],
             mean_ns=(rows[:, FIRST] + rows[:, TIME_SUM] / rows[:, PACKETS] + 0.5) * (1 << TICK),
-            largest=rows[:, REFERENCE] + rows[:, MAX],
             seen=lowest != NEVER,
             lowest=np.where(lowest != NEVER, lowest + rows[:, [REFERENCE]], 0),
             lowest_ns=rows[:, SLOT + 1 : _LAST : 2].copy(),
@@ -174,8 +191,17 @@ class Links:
             doublings += 1
         return first >> doublings, doublings
 
+    def _settle(self) -> None:
+        """Put what belongs to the current slots where it would be if they were past."""
+        rows = self.table.data
+        running = np.flatnonzero((rows[:, PACKETS] > 0) & (rows[:, CURRENT] >= 0))
+        at = SLOT + 2 * rows[running, CURRENT]
+        rows[running, at], rows[running, at + 1] = rows[running, LOWEST], rows[running, LOWEST_NS]
+        rows[running, CURRENT] = -1
+
     def _arrange(self, base: int, doublings: int) -> None:
         """Make slots 2^doublings as wide, beginning with number `base` of the new ones; all that are in use have to fit."""
+        self._settle()
         rows = self.table.data
         before = rows[:, SLOT:_LAST].copy().reshape(len(rows), SLOTS, 2)
         after = rows[:, SLOT:_LAST].reshape(len(rows), SLOTS, 2)
@@ -208,7 +234,6 @@ def _joined(mine: Any, theirs: Any) -> Any:
     joined[:, [PACKETS, NARROW, STRAY]] += theirs[:, [PACKETS, NARROW, STRAY]]
     joined[:, SUM] += theirs[:, SUM] + shift * theirs[:, PACKETS]
     joined[:, TIME_SUM] += theirs[:, TIME_SUM] + (theirs[:, FIRST] - mine[:, FIRST]) * theirs[:, PACKETS]
-    joined[:, MAX] = np.maximum(mine[:, MAX], theirs[:, MAX] + shift)
     low, other = (rows[:, SLOT:_LAST].reshape(len(rows), SLOTS, 2).copy() for rows in (mine, theirs))
     other[:, :, 0] += np.where(other[:, :, 0] != NEVER, shift[:, None], 0)
     joined[:, SLOT:_LAST] = _lower(low, other).reshape(len(mine), 2 * SLOTS)

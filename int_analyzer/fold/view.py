@@ -212,7 +212,6 @@ class LinkView:
     narrow: Array  # bool
     mean: Array  # float64
     mean_ns: Array  # float64: mean capture time of the packets
-    largest: Array
     seen: Any  # bool
     lowest: Any  # int64: least value of each slot
     lowest_ns: Any  # int64: its capture time
@@ -223,7 +222,7 @@ def no_links() -> LinkView:
     """Links where no packet has the times of two nodes."""
     none = np.zeros(0, dtype=np.int64)
     table = np.zeros((0, 1), dtype=np.int64)
-    return LinkView(none, none, none, none, none, none, none > 0, none / 1.0, none / 1.0, none, table > 0, table, table, 1)
+    return LinkView(none, none, none, none, none, none, none > 0, none / 1.0, none / 1.0, table > 0, table, table, 1)
 
 
 @dataclass(frozen=True)
