@@ -7,6 +7,7 @@ import functools
 import os
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from int_analyzer.analysis.summarise import summarise
@@ -122,9 +123,9 @@ def analyze(
     """Find the congested ports in captures: a file, a folder, a glob, "-" for standard input, or several of these.
 
     All are read as one piece of traffic, in the order of their first packets' times. `profile` says what the wire does not (units,
-    names, link speeds): a Profile or its file. `output` is a folder for all row tables as Parquet, written on the way. `progress`
-    is called with bytes done and bytes in all. `compiled` decides between machine code and plain Python; by itself the choice
-    follows the size.
+    names, link speeds): a Profile or its file. `output` is a folder for all row tables, flows and connections, as Parquet.
+    `progress` is called with bytes done and bytes in all. `compiled` decides between machine code and plain Python; by itself the
+    choice follows the size.
     Raises SourceError, CaptureError and ProfileError.
     """
     started = time.perf_counter()
@@ -137,6 +138,7 @@ def analyze(
 
         with ParquetFolder(output, with_file=reading.several) as tables:
             view = _fold(reading, tables.copying(reading))
+        _write_state_rows(view, known, Path(output))
     first, last = view.counts.get("first_ns") or None, view.counts.get("last_ns") or None
     capture = Capture(
         files=reading.files,
@@ -148,6 +150,17 @@ def analyze(
     )
     summary = _completed(summarise(view, known, capture, reading.damages), view, started)
     return Result(summary, reading.files, known)
+
+
+def _write_state_rows(view: View, profile: Profile | None, folder: Path) -> None:
+    """Flows and connections as Parquet, beside the row tables."""
+    from int_analyzer.analysis.flows import sum_up_flows
+    from int_analyzer.analysis.roce import sum_up_connections
+    from int_analyzer.report import state_rows
+    from int_analyzer.row_files import write_batch
+
+    for table, summaries in (("flows", sum_up_flows(view, profile)), ("connections", sum_up_connections(view))):
+        write_batch(state_rows.rows(table, summaries), "parquet", output=folder / f"{table}.parquet")
 
 
 def fold_captures(

@@ -205,6 +205,13 @@ def test_json_is_one_list_and_parquet_has_the_same_rows(lossy: Path, tmp_path: P
     assert frame["write_messages"].tolist() == [row["write_messages"] for row in listed]
 
 
+def test_an_analysis_writes_flows_and_connections_beside_the_row_tables(lossy: Path, tmp_path: Path) -> None:
+    analyze(lossy, output=tmp_path / "tables")
+    assert len(pd.read_parquet(tmp_path / "tables" / "flows.parquet")) == 5
+    connections = pd.read_parquet(tmp_path / "tables" / "connections.parquet")
+    assert connections["retransmitted"].tolist() == [14, 0, 0]
+
+
 def test_flows_say_who_retransmits(lossy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flows = json.loads(run(capsys, "flows", lossy, "--json", "--sort", "retransmitted"))
     assert len(flows) == 5

@@ -26,7 +26,10 @@ def analyze(
     profile: ProfileOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md) instead of the report.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="DIR", help="Also write all row tables there, as Parquet.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--output", metavar="DIR", help="Also write all row tables, flows and connections there, as Parquet.", show_default=False
+        ),
     ] = None,
     fail_on_congestion: Annotated[bool, typer.Option("--fail-on-congestion", help="Exit with 1 if a congested port was found.")] = False,
     top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Show at most N findings, flows and links.")] = 10,

@@ -65,7 +65,7 @@ def columns(table: str) -> dict[str, tuple[pa.DataType, str]]:
     return found
 
 
-def rows(table: str, summaries: Sequence[FlowSummary] | Sequence[ConnectionSummary]) -> pa.RecordBatch:
+def rows(table: str, summaries: Sequence[FlowSummary | ConnectionSummary]) -> pa.RecordBatch:
     """All of these as one batch."""
     known = columns(table)
     arrow = pa.schema(
