@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from roce_reference import folded
 from roce_traffic import Wire
-from view_factory import Hop, Traffic
+from view_factory import START, Hop, Traffic
 
 from int_analyzer.analysis.lossy_link import Losses, find_lossy_link, losses_by_direction
 from int_analyzer.fold.view import View
@@ -48,7 +48,16 @@ def losses(view: View, rate: dict[tuple[int, int], float], background: float = 0
     flows = len(view.flows.src)
     sizes = rng.integers(packets // 2, packets * 2, flows)
     chance = [background + sum(value for link, value in rate.items() if crossing(view, flow, link)) for flow in range(flows)]
-    return Losses(path=view.flows.path, packets=sizes, events=rng.poisson(sizes * np.array(chance)), src=view.flows.src, dst=view.flows.dst)
+    return Losses(
+        flow=np.arange(flows),
+        path=view.flows.path,
+        packets=sizes,
+        events=rng.poisson(sizes * np.array(chance)),
+        first_ns=START + np.arange(flows),
+        last_ns=START + 1000 + np.arange(flows),
+        src=view.flows.src,
+        dst=view.flows.dst,
+    )
 
 
 @pytest.mark.parametrize("link", [(1, 12), (12, 3), (13, 1)])
@@ -58,6 +67,8 @@ def test_loss_on_one_link_of_the_fabric_is_found(link: tuple[int, int], backgrou
     found = find_lossy_link(view, None, losses(view, {link: 0.002}, background))
     assert found is not None
     assert (found.node_id, found.port_id) == link
+    assert START <= found.start_ns < found.end_ns
+    assert all(crossing(view, flow, link) for flow in found.events_of)
     assert found.confidence > 0.7 and found.rivals == []
     assert found.directions_with_loss >= 5
     assert found.to_node_id == link[1]

@@ -46,11 +46,14 @@ Link = tuple[int, int, int | None]
 
 @dataclass(frozen=True)
 class Losses:
-    """Loss by direction, of those whose path is known: row in PathView, data packets, events, source and destination."""
+    """Loss by direction, of those whose path is known: row in PathView, data packets, events and when, source and destination."""
 
-    path: Any  # int64[n]
+    flow: Any  # int64[n]: row in FlowView
+    path: Any
     packets: Any
     events: Any
+    first_ns: Any  # capture time of the first and the last event, 0 where unknown
+    last_ns: Any
     src: list[str]
     dst: list[str]
 
@@ -72,6 +75,10 @@ class LossyLink:
     rivals: list[Link]
     confidence: float
     evidence: list[str]
+    start_ns: int
+    end_ns: int
+    events_of: dict[int, int]
+    """Events by flow (row in FlowView), most first."""
 
 
 def losses_by_direction(view: View) -> Losses:
@@ -83,9 +90,12 @@ def losses_by_direction(view: View) -> Losses:
     known = np.nonzero((seen.flow >= 0) & (seen.data > 0))[0]
     known = known[(flows.path[seen.flow[known]] >= 0) & (flows.path_changes[seen.flow[known]] == 0)]
     return Losses(
+        flow=seen.flow[known],
         path=flows.path[seen.flow[known]],
         packets=seen.data[known],
         events=events[known],
+        first_ns=seen.first_rewind_ns[known],
+        last_ns=seen.last_rewind_ns[known],
         src=[seen.src[row] for row in known.tolist()],
         dst=[seen.dst[row] for row in known.tolist()],
     )
@@ -106,6 +116,8 @@ def find_lossy_link(view: View, profile: Profile | None = None, losses: Losses |
     inside, lost = int(losses.packets[rows].sum()), int(losses.events[rows].sum())
     ratio, elsewhere = lost / inside, (events - lost) / (total - inside) if total > inside else float("inf")
     lossy = rows[losses.events[rows] > 0]
+    lossy = lossy[np.argsort(-losses.events[lossy], kind="stable")]
+    begun = losses.first_ns[lossy][losses.first_ns[lossy] > 0]
     expected = float((1 - np.exp(-ratio * losses.packets[rows])).sum())
     if (
         gains[best] < CERTAIN + np.log(len(gains))
@@ -133,6 +145,9 @@ def find_lossy_link(view: View, profile: Profile | None = None, losses: Losses |
         rivals=rivals,
         confidence=confidence,
         evidence=_evidence(profile or Profile(), lost, events, ratio, elsewhere, len(lossy), len(rows), host, rivals),
+        start_ns=int(begun.min()) if len(begun) else 0,
+        end_ns=int(losses.last_ns[lossy].max()),
+        events_of=dict(zip(losses.flow[lossy].tolist(), losses.events[lossy].tolist(), strict=True)),
     )
 
 

@@ -15,6 +15,8 @@ from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, make_findings
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
 from int_analyzer.analysis.link_latency import measure_links
+from int_analyzer.analysis.loss_finding import with_loss
+from int_analyzer.analysis.lossy_link import find_lossy_link
 from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
 from int_analyzer.analysis.quality import assess, loss_share
 from int_analyzer.analysis.roce import sum_up_roce
@@ -42,7 +44,7 @@ def summarise(
     return Summary(
         capture=capture,
         quality=replace(quality, clock_faults=faults),
-        findings=_findings(view, profile, units, congestions),
+        findings=with_loss(view, profile, _findings(view, profile, units, congestions), find_lossy_link(view, profile)),
         events=find_events(view, profile),
         links=build_links(view, profile, quantiles, latencies),
         paths=build_paths(view, profile, units),

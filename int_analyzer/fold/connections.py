@@ -40,7 +40,7 @@ _COUNTED = [
     *(words.IMMEDIATES, words.INVALIDATES, words.ACKS, words.COMPLETED, words.ONE_SIDED, words.PARTIAL, words.FORGOTTEN),
     *(words.FCT_SUM, words.ONE_SIDED_SUM, words.COMPLETED_BYTES, words.RTT_COUNT, words.RTT_SUM, words.CNP_DELAYS, words.CNP_DELAY_SUM),
 ]
-_LARGEST = [words.LAST_NS, words.FCT_MAX, words.ONE_SIDED_MAX, words.RTT_MAX, words.CNP_DELAY_MAX]
+_LARGEST = [words.LAST_NS, words.LAST_REWIND_NS, words.FCT_MAX, words.ONE_SIDED_MAX, words.RTT_MAX, words.CNP_DELAY_MAX]
 _ORDER_COUNTED = [words.DATA, words.RETRANSMITTED, words.OUT_OF_ORDER, words.DUPLICATES, words.UNFILLED, words.REWINDS, words.RESTARTS]
 _ORDERS = ((REQUESTS, words.REQUEST_WINDOW), (RESPONSES, words.RESPONSE_WINDOW))
 
@@ -176,6 +176,8 @@ class Connections:
             duplicates=both(words.DUPLICATES),
             unfilled=both(words.UNFILLED) + sum(old_holes(rows[:, at : at + WINDOW], rows[:, words.LAST_NS]) for _, at in _ORDERS),
             rewinds=both(words.REWINDS),
+            first_rewind_ns=_earliest(requests[:, words.FIRST_REWIND_NS], responses[:, words.FIRST_REWIND_NS]),
+            last_rewind_ns=rows[:, words.LAST_REWIND_NS].copy(),
             restarts=both(words.RESTARTS),
             timeouts=rows[:, words.TIMEOUTS].copy(),
             naks=rows[:, words.NAKS].copy(),
@@ -239,6 +241,11 @@ def _addresses(version: Any, halves: Any) -> list[str]:
     return [address(*key) for key in zip(version.tolist(), *halves.T.tolist(), strict=True)]
 
 
+def _earliest(one: Any, other: Any) -> Any:
+    """The earlier of two times; 0 is none."""
+    return np.where((one == 0) | ((other > 0) & (other < one)), other, one)
+
+
 def _transport_name(mask: int) -> str:
     return "+".join(name for bit, name in transport.TRANSPORTS.items() if mask >> bit & 1)
 
@@ -295,6 +302,7 @@ def _join_orders(row: Any, mine: Any, theirs: Any, order: int, window: int) -> N
     if mine[order + words.NEXT] == 0:
         return
     row[order + words.BEGIN] = mine[order + words.BEGIN]
+    row[order + words.FIRST_REWIND_NS] = mine[order + words.FIRST_REWIND_NS] or theirs[order + words.FIRST_REWIND_NS]
     row[order + words.UNFILLED] += np.count_nonzero((mine[window : window + WINDOW] >> 24) & 3 == 2)
     gap = distance(int(theirs[order + words.BEGIN]), int(mine[order + words.NEXT]))
     if order == REQUESTS and 0 < gap < FAR:

@@ -24,14 +24,14 @@ MATCHES, MISSES, ACKED, ACKS, REFUSED, HOST_PAIR, RTT_COUNT, RTT_SUM = 48, 49, 5
 RTT_MIN, RTT_MAX, COMPLETED, COMPLETED_BYTES, FCT_SUM, FCT_MAX, CE, MARKED_NS = 56, 57, 58, 59, 60, 61, 62, 63
 MESSAGES, IMMEDIATES, INVALIDATES, PARTIAL, FORGOTTEN = 64, 68, 69, 70, 71
 ONE_SIDED, ONE_SIDED_SUM, ONE_SIDED_MAX, NAKS, RNRS, RNR_WAIT_NS, OTHER_NAKS, TIMEOUTS = 72, 73, 74, 75, 76, 77, 78, 79
-CNP, CNP_DELAYS, CNP_DELAY_SUM, CNP_DELAY_MAX, TOWARDS, BACK, RESPONDING = 80, 81, 82, 83, 84, 85, 86
+CNP, CNP_DELAYS, CNP_DELAY_SUM, CNP_DELAY_MAX, TOWARDS, BACK, RESPONDING, LAST_REWIND_NS = 80, 81, 82, 83, 84, 85, 86, 87
 """PEER is the row of the other direction + 1; QUEUE_PAIR is IP version · 2^40 + number; MESSAGES are four words, by kind; PENDING is the
 NAK that no retransmission has answered yet and REFUSED its PSN + 1; ACKED is the highest acknowledged PSN + 1; TOWARDS and BACK are hashes
 of (source, destination) and of (destination, source); SLACK: so many PSNs a READ may have taken beyond those counted."""
 
 # Words of an order (order.py), counted from REQUESTS or RESPONSES. PSNs are kept + 1, 0 where there is none.
 NEXT, DATA, LAST, FILLS, REWINDING, EXPECTED, IDENTITY, STATIC = 0, 1, 2, 3, 4, 5, 6, 7
-RETRANSMITTED, OUT_OF_ORDER, DUPLICATES, UNFILLED, REWINDS, RESTARTS, BEGIN = 8, 9, 10, 11, 12, 13, 14
+RETRANSMITTED, OUT_OF_ORDER, DUPLICATES, UNFILLED, REWINDS, RESTARTS, BEGIN, FIRST_REWIND_NS = 8, 9, 10, 11, 12, 13, 14, 15
 
 WINDOW = 128
 """PSNs behind the highest of which is known whether they came."""

@@ -21,8 +21,10 @@ from int_analyzer.fold.direction import (
     DUPLICATES,
     EXPECTED,
     FILLS,
+    FIRST_REWIND_NS,
     IDENTITY,
     LAST,
+    LAST_REWIND_NS,
     NEXT,
     OUT_OF_ORDER,
     PSN_MASK,
@@ -190,7 +192,11 @@ def _place_behind(
         rows[at, order + RETRANSMITTED] += rows[at, order + FILLS]
     rows[at, order + FILLS] = 0
     rows[at, order + RETRANSMITTED] += 1
-    rows[at, order + REWINDS] += 1 if rewound else 0
+    if rewound:
+        rows[at, order + REWINDS] += 1
+        if rows[at, order + FIRST_REWIND_NS] == 0:
+            rows[at, order + FIRST_REWIND_NS] = time
+        rows[at, LAST_REWIND_NS] = max(rows[at, LAST_REWIND_NS], time)
     rows[at, order + REWINDING] = 1
     rows[at, order + LAST] = psn + 1
     return seen, rewound

@@ -134,6 +134,8 @@ class ConnectionView:
     duplicates: Array  # copies from another mirror point
     unfilled: Array  # PSNs that never came within the window: lost before the mirror, or by it
     rewinds: Array  # go-back-N or selective: how often retransmission began
+    first_rewind_ns: Array  # capture time, 0 if none
+    last_rewind_ns: Array
     restarts: Array  # how often PSNs began anew: another connection on the same queue pair
     timeouts: Array  # rewinds that no NAK had asked for, 0 without a peer
     naks: Array  # PSN sequence errors
