@@ -1,7 +1,7 @@
 """One packet: from its rows to its bytes, the inverse of `packet`. The only place that puts layers around each other.
 
     [Ethernet, IPv4, GRE, ERSPAN] [Ethernet, IPv4, UDP, report headers] Ethernet, IP, [UDP, [INT], RoCEv2 | zeros]
-     a row of mirrors              rows of reports
+     a row of mirrors              a row of reports
 
 Lengths, checksums and the ICRC are made here and written back to the rows, so that decoding gives the same rows again.
 """
@@ -15,7 +15,7 @@ from int_analyzer._jit import kernel
 from int_analyzer.columns import get, put
 from int_analyzer.formats.int_05_encode import int_05_bytes, put_int_05
 from int_analyzer.formats.int_md_encode import int_md_bytes, int_mx_bytes, put_int_md, put_int_mx
-from int_analyzer.formats.int_report_encode import has_link_header, put_reports, report_bytes
+from int_analyzer.formats.int_report_encode import has_link_header, put_report, report_bytes
 from int_analyzer.formats.ioam_encode import extension_bytes, ioam_bytes, put_extension
 from int_analyzer.formats.mri_encode import mri_bytes, put_mri
 from int_analyzer.formats.roce_encode import put_roce, roce_bytes
@@ -60,6 +60,9 @@ a reporting node without its id, IPv4 address of the collector, bytes to which a
 LONGEST = 1 << 17
 """No packet with all that is put around it has more bytes: IP and UDP count theirs in 16 bits."""
 
+IN_PACKET = (FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, FORMAT_INT_05, FORMAT_IOAM_TRACE, FORMAT_MRI)
+"""Telemetry that is written into packets."""
+
 MIRRORED = layer.TUNNEL_ERSPAN_1 | layer.TUNNEL_ERSPAN_2 | layer.TUNNEL_ERSPAN_3
 _ETHERNET_BYTES = 14
 _REPORT_SOURCE_PORT = 0x8000
@@ -69,30 +72,28 @@ _REPORT_SOURCE_PORT = 0x8000
 def encode_packet(buffer: Buffer, at: int, stop: int, columns: Any, row: int, report: int, mirror: int, surroundings: Any) -> int:
     """Write the packet of row `row` from `at` on: where it ends. What would stand from `stop` on is not captured and need not be written.
 
-    `report` is its first row in reports if it has any (`report_count`), `mirror` its row in mirrors if it has one (`tunnels`).
+    `report` is its row in reports if it has one (`report_count`), `mirror` its row in mirrors if it has one (`tunnels`).
     """
-    reports = get(columns, "packets.report_count", row)
+    reported = get(columns, "packets.report_count", row) != 0
     mirrored = get(columns, "packets.tunnels", row) & MIRRORED != 0
-    outer, datagram = at, at
-    if mirrored:
-        datagram = outer + _ETHERNET_BYTES + IPV4_BYTES + erspan_bytes(columns, mirror)
-    frame, with_link = datagram, True
-    if reports != 0:
-        frame = datagram + _ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES + report_bytes(columns, report, reports)
-        with_link = has_link_header(columns, report + reports - 1)
-    cut = frame + surroundings.reported_bytes if reports != 0 else frame + LONGEST
+    datagram = at + _ETHERNET_BYTES + IPV4_BYTES + erspan_bytes(columns, mirror) if mirrored else at
+    frame, cut, with_link = datagram, datagram + LONGEST, True
+    if reported:
+        frame = datagram + _ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES + report_bytes(columns, report)
+        cut = frame + surroundings.reported_bytes
+        with_link = has_link_header(columns, report)
     end = min(_put_frame(buffer, frame, min(stop, cut), with_link, columns, row, surroundings), cut)
-    if reports != 0:
+    if reported:
         node = get(columns, "reports.node_id", report)
         source, collector = surroundings.reporter + (node & 0xFFFF), surroundings.collector
         put_ethernet(buffer, datagram, source, collector, ABSENT16, ETHERTYPE_IPV4)
         network = datagram + _ETHERNET_BYTES
         put_outer_udp(buffer, network, end, source, collector, _REPORT_SOURCE_PORT | node & 0x7FFF, surroundings.report_port)
-        put_reports(buffer, network + IPV4_BYTES + UDP_BYTES, columns, report, reports)
+        put_report(buffer, network + IPV4_BYTES + UDP_BYTES, columns, report)
     if mirrored:
         source, collector = get(columns, "mirrors.outer_src_lo", mirror), surroundings.collector
-        put_ethernet(buffer, outer, source, collector, ABSENT16, ETHERTYPE_IPV4)
-        network = outer + _ETHERNET_BYTES
+        put_ethernet(buffer, at, source, collector, ABSENT16, ETHERTYPE_IPV4)
+        network = at + _ETHERNET_BYTES
         put_outer_ipv4(buffer, network, end, PROTOCOL_GRE, source, collector)
         put_erspan(buffer, network + IPV4_BYTES, columns, mirror)
     return end
@@ -193,7 +194,7 @@ def _stack(columns: Any, row: int) -> tuple[int, int]:
     formats, telemetry = get(columns, "packets.formats", row), FORMAT_NONE
     if hops != 0 and get(columns, "hops.present", first + hops - 1) & HOP_FROM_REPORT != 0:
         hops -= 1
-    for candidate in (FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, FORMAT_INT_05, FORMAT_IOAM_TRACE, FORMAT_MRI):
+    for candidate in IN_PACKET:
         if formats & (1 << candidate) != 0:
             telemetry = candidate
     return telemetry, hops

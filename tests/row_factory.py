@@ -14,6 +14,7 @@ from int_analyzer.packet_encode import Surroundings
 
 INT_PORT, REPORT_PORT, INT_DSCP = 5555, 32766, 23
 OPCODES_KNOWN = [opcode for opcode in range(256) if OPCODES[opcode] != 0]
+CSIG_ABSENT = next(column.absent for column in schema.PACKETS if column.name == "csig")
 _NODES = 1 << 24
 
 
@@ -28,7 +29,6 @@ class Case(NamedTuple):
     mirror: int = 0
     report: int = schema.FORMAT_NONE
     report_kind: int = 0
-    reports: int = 1
     reported_bytes: int = 1 << 16
 
     @property
@@ -79,7 +79,6 @@ CASES = (
     Case("report 2.0 of a frame", schema.FORMAT_INT_MD_2, "int-2.x", by_port=True, report=schema.FORMAT_REPORT_2, report_kind=3),
     Case("report 2.0 of IPv4", report=schema.FORMAT_REPORT_2, report_kind=4),
     Case("report 2.0 of IPv6", ip_version=6, report=schema.FORMAT_REPORT_2, report_kind=5),
-    Case("reports 2.0 together", report=schema.FORMAT_REPORT_2, report_kind=3, reports=3),
     Case("report 2.0 of a cut frame", report=schema.FORMAT_REPORT_2, report_kind=3, reported_bytes=120),
     Case("mirrored report 2.0", report=schema.FORMAT_REPORT_2, report_kind=3, mirror=2),
 )
@@ -121,7 +120,7 @@ def _packet(columns: Columns, draw: random.Random, case: Case, row: int) -> None
         "formats": 1 << schema.FORMAT_ROCE,
         "telemetry": case.telemetry,
         "dialect": DIALECT_NAMES[case.dialect] if case.dialect else 0,
-        "csig": schema.ABSENT16,
+        "csig": CSIG_ABSENT,
         "hop_count": count,
         "first_hop": first,
         "roce_row": columns.counts[N_ROCE],
@@ -307,31 +306,28 @@ def _reports(columns: Columns, draw: random.Random, case: Case, packet: int) -> 
     if version == schema.FORMAT_REPORT_05 and case.report_kind == 0:
         head["node_id"] = 0  # has no place in it
     head["sequence"] = draw.randrange(1 << (22 if version == schema.FORMAT_REPORT_2 else 32))
-    for report in range(case.reports):
-        last = report == case.reports - 1
-        _put(columns.reports, first + report, head | _report(draw, case, packet, report, last))
-    columns.counts[N_REPORTS] = first + case.reports
-    columns.packets.report_count[packet] = case.reports
+    _put(columns.reports, first, head | _report(draw, case, packet))
+    columns.counts[N_REPORTS] = first + 1
+    columns.packets.report_count[packet] = 1
     columns.packets.formats[packet] |= 1 << version
-    # the reporting node's own hop, as reading appends it: that of the report with the packet
-    carrier = first + case.reports - 1
-    kind, bits = int(columns.reports.report_type[carrier]), int(columns.reports.metadata_bits[carrier])
+    # the reporting node's own hop, as reading appends it
+    kind, bits = int(columns.reports.report_type[first]), int(columns.reports.metadata_bits[first])
     if kind == 0 if version == schema.FORMAT_REPORT_05 else bits == 0:
         return
     hop = int(columns.counts[N_HOPS])
     columns.hops.hop[hop] = 0
-    added = report_hop(columns.by_name(), carrier, int(columns.packets.first_hop[packet]), hop, packet)
+    added = report_hop(columns.by_name(), first, int(columns.packets.first_hop[packet]), hop, packet)
     columns.counts[N_HOPS] = hop + added
     columns.packets.hop_count[packet] += added
     if columns.packets.telemetry[packet] == schema.FORMAT_NONE:
         columns.packets.telemetry[packet] = version
 
 
-def _report(draw: random.Random, case: Case, packet: int, report: int, last: bool) -> dict[str, int]:
+def _report(draw: random.Random, case: Case, packet: int) -> dict[str, int]:
     version = case.report
     values = {
         "packet": packet,
-        "report": report,
+        "report": 0,
         "version": version,
         "report_type": case.report_kind,
         "inner_type": 0,
@@ -384,7 +380,7 @@ def _report(draw: random.Random, case: Case, packet: int, report: int, last: boo
             (0x0001, schema.HAS_REPORT_DROP),
         ]
         present = 0
-        values |= {"report_type": int(with_metadata), "inner_type": case.report_kind if last else 0, "intermediate": draw.randrange(2)}
+        values |= {"report_type": int(with_metadata), "inner_type": case.report_kind, "intermediate": draw.randrange(2)}
         values |= {"ingress_time_raw": draw.randrange(1 << 63), "egress_time_raw": draw.randrange(1 << 63)}
     present |= sum(bit for instruction, bit in items if bits & instruction and draw.random() < 0.9)
     if present & schema.HAS_REPORT_DROP and not present & schema.HAS_REPORT_QUEUE:

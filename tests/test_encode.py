@@ -14,6 +14,7 @@ from int_analyzer import _jit, schema
 from int_analyzer.capture.records import KIND_PCAPNG
 from int_analyzer.columns import N_PACKETS, Columns, allocate
 from int_analyzer.encode import Encoder
+from int_analyzer.packet_encode import IN_PACKET
 
 EXPECTED_WARNINGS = {
     "captured-short",
@@ -89,10 +90,9 @@ def test_machine_code_writes_the_bytes_that_plain_python_writes(case: Case) -> N
     assert encoded(columns, case, True) == encoded(columns, case, False)
 
 
-def test_every_decoded_format_has_a_case() -> None:
-    written = {format_ for case in CASES for format_ in (case.telemetry, case.report)} | {schema.FORMAT_ROCE}
-    # IOAM options other than the trace are found and named, not read
-    assert written - {schema.FORMAT_NONE} == {entry.id for entry in schema.FORMAT_LIST if entry.decoded}
+def test_every_telemetry_that_is_written_has_a_case() -> None:
+    assert {case.telemetry for case in CASES} == {schema.FORMAT_NONE, *IN_PACKET}
+    assert {case.report for case in CASES if case.report} == {schema.FORMAT_REPORT_05, schema.FORMAT_REPORT_1, schema.FORMAT_REPORT_2}
 
 
 def test_a_pcapng_holds_the_same_packets() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import kernel
+import numpy as np
 import pytest
 from test_encode import EXPECTED_WARNINGS, differences
 from trace_factory import small_trace
@@ -14,10 +15,11 @@ from int_analyzer import schema
 from int_analyzer.capture import open_source
 from int_analyzer.columns import N_PACKETS
 from int_analyzer.decode import Decoder
+from int_analyzer.packet_encode import IN_PACKET
 from int_analyzer.profile import load_profile
 from int_analyzer.synth.emission import EMISSIONS, Emission
 from int_analyzer.synth.packets import operator_profile, write_capture
-from int_analyzer.synth.rows import MIRRORS, Rows
+from int_analyzer.synth.rows import MANAGEMENT, MIRRORS, Rows
 
 TRACE = small_trace()
 
@@ -53,3 +55,102 @@ def test_a_capture_decodes_to_the_rows_of_its_trace(name: str, mirror: str, tmp_
         wanted["roce"] |= {"icrc_raw": None, "payload_bytes": got["roce"]["payload_bytes"]}
         wanted["roce"]["present"] &= ~schema.HAS_ICRC & ~schema.HAS_PAYLOAD
         assert differences(got, wanted) == {}
+
+
+def test_every_telemetry_that_can_be_written_is_emitted() -> None:
+    assert {emission.telemetry for emission in EMISSIONS.values()} == {schema.FORMAT_NONE, *IN_PACKET}
+    assert {emission.report for emission in EMISSIONS.values()} == {
+        schema.FORMAT_NONE,
+        schema.FORMAT_REPORT_05,
+        schema.FORMAT_REPORT_1,
+        schema.FORMAT_REPORT_2,
+    }
+
+
+def captured(name: str, folder: Path, mirror: int = 0) -> list[dict[str, Any]]:
+    """Rows of a capture of the trace, read with the operator's profile."""
+    profile = folder / "profile.toml"
+    profile.write_text(operator_profile(TRACE, EMISSIONS[name]))
+    write_capture(TRACE, str(folder / "x.pcap"), EMISSIONS[name], mirror=mirror, compiled=False)
+    return read(folder / "x.pcap", profile)
+
+
+def hops_of(packet: int) -> list[dict[str, int]]:
+    """What the trace says of the hops of a packet, by the names of the rows."""
+    hops, first = TRACE.hops, int(TRACE.packets.first_hop[packet])
+    return [
+        {
+            "node_id": int(hops.node_id[hop]),
+            "ingress_port": int(hops.ingress_port[hop]),
+            "egress_port": int(hops.egress_port[hop]),
+            "queue_id": int(hops.queue_id[hop]),
+            "queue_depth_raw": int(hops.queue_depth_cells[hop]),
+            "hop_latency_raw": int(hops.latency_ns[hop]),
+            "ingress_time_raw": int(hops.ingress_time_ns[hop]),
+            "egress_time_raw": int(hops.egress_time_ns[hop]),
+            "tx_utilisation_raw": int(hops.tx_utilisation[hop]),
+        }
+        for hop in range(first, first + int(TRACE.packets.hop_count[packet]))
+    ]
+
+
+def test_every_hop_of_the_trace_stands_in_the_capture(tmp_path: Path) -> None:
+    found = captured("int-md-2.1", tmp_path, mirror=3)
+    assert len(found) == len(TRACE.packets.time_ns)
+    for packet, got in enumerate(found):
+        told = hops_of(packet)
+        if TRACE.packets.dropped[packet]:
+            # the report on a drop tells where, and how full it was
+            told[-1] |= dict.fromkeys(("hop_latency_raw", "egress_time_raw", "tx_utilisation_raw"))
+        assert [{name: hop[name] for name in told[0]} for hop in got["hops"]] == told if told else got["hops"] == []
+        assert got["packet"]["time_ns"] == TRACE.packets.time_ns[packet]
+
+
+def test_what_is_in_no_packet_of_the_trace_is_in_none_of_the_capture(tmp_path: Path) -> None:
+    for packet, got in enumerate(captured("int-md-2.1", tmp_path)):
+        carries = got["packet"]["formats"] >> schema.FORMAT_INT_MD_2 & 1
+        assert carries == TRACE.packets.telemetry[packet]
+
+
+def test_mirror_copies_are_numbered_with_their_gaps_and_stamped(tmp_path: Path) -> None:
+    packets = TRACE.packets
+    for packet, got in enumerate(captured("int-md-2.1", tmp_path, mirror=3)):
+        if packets.dropped[packet]:
+            assert got["mirrors"] == []
+            continue
+        (header,) = got["mirrors"]
+        assert header["outer_src_lo"] == MANAGEMENT + packets.mirror_node[packet]
+        assert header["sequence"] == packets.mirror_sequence[packet]
+        assert header["timestamp_raw"] == packets.time_ns[packet] // 100 % 2**32
+
+
+def test_reports_are_numbered_with_their_gaps_drops_apart(tmp_path: Path) -> None:
+    packets = TRACE.packets
+    told = np.flatnonzero(packets.telemetry)
+    for packet, got in zip(told, captured("report-2.0", tmp_path), strict=True):
+        (report,) = got["reports"]
+        assert report["sequence"] == packets.report_sequence[packet]
+        assert (report["node_id"], report["dropped"]) == (packets.mirror_node[packet], packets.dropped[packet])
+        assert report["hw_id"] == 1 + packets.dropped[packet]
+
+
+def test_of_every_hop_there_is_a_postcard_counted_by_its_switch(tmp_path: Path) -> None:
+    reports = [got["reports"][0] for got in captured("int-xd", tmp_path)]
+    forwarded = [report for report in reports if not report["dropped"]]
+    kept = np.flatnonzero((TRACE.packets.telemetry != 0) & (TRACE.packets.dropped == 0))
+    assert [report["node_id"] for report in forwarded] == [hop["node_id"] for packet in kept for hop in hops_of(packet)]
+    for node in {report["node_id"] for report in forwarded}:
+        numbers = [report["sequence"] for report in forwarded if report["node_id"] == node]
+        assert numbers == list(range(len(numbers)))
+
+
+def test_a_format_with_less_room_keeps_the_first_hops() -> None:
+    packet = int(np.flatnonzero(TRACE.packets.dropped == 0)[0])
+    count, first = TRACE.packets.hop_count.copy(), int(TRACE.packets.first_hop[packet])
+    count[packet] = 9
+    (columns,) = Rows(TRACE._replace(packets=TRACE.packets._replace(hop_count=count)), EMISSIONS["mri"], 0).batches()
+    # what was dropped is not told of
+    row = int((TRACE.packets.dropped[:packet] == 0).sum())
+    begin = int(columns.packets.first_hop[row])
+    assert int(columns.packets.hop_count[row]) == EMISSIONS["mri"].most_hops == 4
+    assert columns.hops.node_id[begin : begin + 4].tolist() == TRACE.hops.node_id[first : first + 4].tolist()

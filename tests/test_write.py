@@ -43,6 +43,16 @@ def test_a_store_writes_its_bytes_and_no_others(name: str, compiled: bool) -> No
         assert content.tobytes() == b"\xa5" * 3 + stored + b"\xa5" * (13 - width)
 
 
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_jit)], ids=["plain", "compiled"])
+@pytest.mark.parametrize(("begin", "end"), [(3, 3), (3, 4), (3, 11), (3, 29), (5, 2)])
+def test_zeros_stand_where_they_are_put_and_nowhere_else(begin: int, end: int, compiled: bool) -> None:
+    content = np.full(32, 0xA5, dtype=np.uint8)
+    put = _caller(_jit.compiled(write.put_zeros)) if compiled else write.put_zeros
+    put(content if compiled else memoryview(content), begin, end)
+    size = max(end - begin, 0)
+    assert content.tobytes() == b"\xa5" * begin + bytes(size) + b"\xa5" * (32 - begin - size)
+
+
 @needs_jit
 def test_machine_code_computes_the_crc_of_zlib() -> None:
     content, machine = random.Random(1).randbytes(300), _jit.compiled(crc32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -78,6 +79,8 @@ def generate(
     x.profile.toml, what an operator of the fabric knows; not beside standard output.
     """
     from int_analyzer.cli.progress import counting_bar
+    from int_analyzer.errors import SourceError
+    from int_analyzer.output import STANDARD
     from int_analyzer.synth.emission import EMISSIONS
     from int_analyzer.synth.packets import write_capture, write_companions
     from int_analyzer.synth.rows import MIRRORS
@@ -87,6 +90,9 @@ def generate(
     if mirror is not None and not emission.mirrored:
         raise typer.BadParameter(f"--mirror: {emission.name} is sent by the switches themselves; only packets are mirrored")
     around = MIRRORS[_known(mirror, MIRRORS, "--mirror")] if mirror is not None else MIRRORS["erspan3"] if emission.mirrored else 0
+    if output != STANDARD and not Path(output).parent.is_dir():
+        # before somebody waits for a simulation
+        raise SourceError(output, "there is no such folder")
     with counting_bar("simulating", wanted=not quiet):
         trace = simulate_scenario(scenario, Knobs(seed, leaves, spines, hosts, seconds, packets, load))
     with counting_bar("writing", wanted=not quiet) as progress:
@@ -94,7 +100,7 @@ def generate(
     companions = write_companions(trace, output, emission)
     if not quiet:
         beside = f"; beside it {' and '.join(path.name for path in companions)}" if companions else ""
-        print(f"{written} packets written to {'standard output' if output == '-' else output}{beside}", file=sys.stderr)
+        print(f"{written} packets written to {'standard output' if output == STANDARD else output}{beside}", file=sys.stderr)
 
 
 class Command(TyperCommand):

@@ -1,7 +1,4 @@
-"""Writing of telemetry report headers v0.5, v1.0 and v2.0 (the layouts: formats/int_report.py).
-
-The reported packet follows the headers; in a datagram with several reports it is that of the last one.
-"""
+"""Writing of telemetry report headers v0.5, v1.0 and v2.0 (the layouts: formats/int_report.py). The reported packet follows them."""
 
 from __future__ import annotations
 
@@ -33,30 +30,27 @@ _WITH_METADATA = 1
 
 
 @kernel
-def report_bytes(columns: Any, first: int, count: int) -> int:
-    """Bytes of all report headers in a datagram with the rows first … first + count − 1."""
-    version = get(columns, "reports.version", first)
+def report_bytes(columns: Any, report: int) -> int:
+    """Bytes of the headers of a report."""
+    version = get(columns, "reports.version", report)
     if version == FORMAT_REPORT_05:
-        kind = get(columns, "reports.report_type", first)
+        kind = get(columns, "reports.report_type", report)
         return 12 if kind == 0 else (24 if kind == 1 else 28)
     if version == FORMAT_REPORT_1:
-        return 16 + 4 * bits_set(get(columns, "reports.metadata_bits", first))
-    size = 8
-    for report in range(first, first + count):
-        size += 4 + _contents_2(columns, report)
-    return size
+        return 16 + 4 * bits_set(get(columns, "reports.metadata_bits", report))
+    return 12 + _contents_2(columns, report)
 
 
 @kernel
-def put_reports(buffer: Buffer, at: int, columns: Any, first: int, count: int) -> None:
-    """The report headers of a datagram."""
-    version = get(columns, "reports.version", first)
+def put_report(buffer: Buffer, at: int, columns: Any, report: int) -> None:
+    """The headers of a report."""
+    version = get(columns, "reports.version", report)
     if version == FORMAT_REPORT_05:
-        _put_05(buffer, at, columns, first)
+        _put_05(buffer, at, columns, report)
     elif version == FORMAT_REPORT_1:
-        _put_1(buffer, at, columns, first)
+        _put_1(buffer, at, columns, report)
     else:
-        _put_2(buffer, at, columns, first, count)
+        _put_2(buffer, at, columns, report)
 
 
 @kernel
@@ -133,25 +127,20 @@ def _contents_2(columns: Any, report: int) -> int:
 
 
 @kernel
-def _put_2(buffer: Buffer, at: int, columns: Any, first: int, count: int) -> None:
-    put_u32(buffer, at, 2 << 28 | get(columns, "reports.hw_id", first) << 22 | get(columns, "reports.sequence", first))
-    put_u32(buffer, at + 4, get(columns, "reports.node_id", first))
-    at += 8
-    for report in range(first, first + count):
-        kind, inner = get(columns, "reports.report_type", report), get(columns, "reports.inner_type", report)
-        contents = _contents_2(columns, report)
-        put_u8(buffer, at, kind << 4 | inner)
-        # the last report says that it reaches to the end, whatever that is: a frame need not be a whole number of words
-        put_u8(buffer, at + 1, TO_THE_END if inner >= INNER_ETHERNET else contents // 4)
-        put_u8(buffer, at + 2, (contents - 8) // 4 if kind == _WITH_METADATA else 0)
-        put_u8(buffer, at + 3, _flags(columns, report) << 5 | get(columns, "reports.intermediate", report) << 4)
-        at += 4
-        if kind == _WITH_METADATA:
-            put_u16(buffer, at, get(columns, "reports.metadata_bits", report))
-            put_u16(buffer, at + 2, 0)
-            put_u32(buffer, at + 4, 0)
-            _put_metadata_2(buffer, at + 8, columns, report)
-        at += contents
+def _put_2(buffer: Buffer, at: int, columns: Any, report: int) -> None:
+    kind, contents = get(columns, "reports.report_type", report), _contents_2(columns, report)
+    put_u32(buffer, at, 2 << 28 | get(columns, "reports.hw_id", report) << 22 | get(columns, "reports.sequence", report))
+    put_u32(buffer, at + 4, get(columns, "reports.node_id", report))
+    put_u8(buffer, at + 8, kind << 4 | get(columns, "reports.inner_type", report))
+    # to the end, whatever that is: a frame need not be a whole number of words, nor fit into 254 of them
+    put_u8(buffer, at + 9, TO_THE_END)
+    put_u8(buffer, at + 10, (contents - 8) // 4 if kind == _WITH_METADATA else 0)
+    put_u8(buffer, at + 11, _flags(columns, report) << 5 | get(columns, "reports.intermediate", report) << 4)
+    if kind == _WITH_METADATA:
+        put_u16(buffer, at + 12, get(columns, "reports.metadata_bits", report))
+        put_u16(buffer, at + 14, 0)
+        put_u32(buffer, at + 16, 0)
+        _put_metadata_2(buffer, at + 20, columns, report)
 
 
 @kernel

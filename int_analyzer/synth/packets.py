@@ -16,7 +16,7 @@ from int_analyzer.synth.trace import Trace
 Progress = Callable[[int, int], None]
 """Called with the packets written so far and all packets."""
 
-SMALL = 3000
+SMALL = 20_000
 """Packets that plain Python writes before the compiled kernels could be loaded."""
 
 

@@ -38,6 +38,7 @@ _MIRROR_PRESENT = {0: 0, 2: 1 | 2 | 4, 3: 1 | 2 | 8}
 _SESSION, _ON_EGRESS = 1, 1
 _TICK_NS, _TICKS = 100, 1
 """Type III timestamps count 100 ns, which is granularity 1."""
+_CSIG_ABSENT = next(column.absent for column in schema.PACKETS if column.name == "csig")
 _WORD = 0xFFFFFFFF
 _REMAINING = frozenset((schema.FORMAT_INT_MD_1, schema.FORMAT_INT_MD_2, schema.FORMAT_INT_05, schema.FORMAT_IOAM_TRACE))
 """Formats that say how much room is left."""
@@ -120,7 +121,7 @@ class Rows:
             "first_hop": np.cumsum(hops) - hops,
             "roce_row": np.arange(len(rows)),
             "report_count": reported,
-            "csig": schema.ABSENT16,
+            "csig": _CSIG_ABSENT,
             "status": 0,
             "status_at": 0,
             "warnings": 0,

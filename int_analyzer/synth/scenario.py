@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from int_analyzer.errors import ScenarioError
 from int_analyzer.synth import collective, crowd, fault, storage
 from int_analyzer.synth.address import address_flows
@@ -21,6 +23,8 @@ from int_analyzer.synth.world import Settings, build_world
 
 USUAL_HOSTS = 16
 """In a larger fabric background traffic is thinner, so that a capture has about as many packets."""
+LOADS = 0.5, 1.7
+"""The seed varies background traffic between these shares of what is usual."""
 LEAST_LEAVES, LEAST_SPINES, LEAST_HOSTS = 3, 2, 3
 
 
@@ -112,7 +116,9 @@ def perform_scenario(name: str, knobs: Knobs | None = None) -> Performance:
         raise ScenarioError(f"a fabric needs at least {LEAST_LEAVES} leaves, {LEAST_SPINES} spines and {LEAST_HOSTS} hosts a leaf")
     fabric = build_fabric(knobs.leaves, knobs.spines, knobs.hosts)
     thinner = min(USUAL_HOSTS / fabric.hosts, 1.0)
-    load = knobs.load if knobs.load is not None else scenario.load * (1 if scenario.even else thinner)
+    load = knobs.load
+    if load is None:
+        load = scenario.load if scenario.even else scenario.load * thinner * float(np.random.default_rng((knobs.seed, 4)).uniform(*LOADS))
     seconds = knobs.seconds or scenario.seconds * (max(thinner, 0.2) if scenario.even else 1)
     performance = _perform(scenario, fabric, knobs, load, seconds)
     if knobs.packets is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from int_analyzer import _jit
-from int_analyzer._jit import kernel, reader
+from int_analyzer._jit import compiled, kernel, reader
 from int_analyzer.wire.read import Buffer
 
 
@@ -69,8 +69,7 @@ def put_le32(buffer: Buffer, offset: int, value: int) -> None:
 
 
 @kernel
-def put_zeros(buffer: Buffer, begin: int, end: int) -> None:
-    """Zeros in [begin, end)."""
+def _zeros_by_eight(buffer: Buffer, begin: int, end: int) -> None:
     at = begin
     while at + 8 <= end:
         put_u64(buffer, at, 0)
@@ -78,3 +77,14 @@ def put_zeros(buffer: Buffer, begin: int, end: int) -> None:
     while at < end:
         put_u8(buffer, at, 0)
         at += 1
+
+
+def _compiled_zeros() -> Any:
+    return compiled(_zeros_by_eight)
+
+
+@reader(_compiled_zeros)
+def put_zeros(buffer: Buffer, begin: int, end: int) -> None:
+    """Zeros in [begin, end); nothing if that ends before it begins."""
+    if begin < end:
+        buffer[begin:end] = bytes(end - begin)
