@@ -280,6 +280,8 @@ class Order:
             self.counters["retransmitted"] += self.late_run
         self.counters["retransmitted"] += 1
         self.counters["rewinds"] += rewound
+        if rewound:
+            self.rewound.append(packet.time)
         self.late_run, self.rewinding = 0, True
         return what, psn, rewound
 
@@ -290,6 +292,7 @@ class Direction:
     def __init__(self, key: tuple[str, str, int]) -> None:
         self.key = key
         self.counters: Counter[str] = Counter()
+        self.rewound: list[int] = []
         self.requests, self.responses = Order(), Order()
         self.runs: list[Run] = []
         self.peer: Direction | None = None
@@ -555,6 +558,7 @@ def expected(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, 
             },
             **{what: counters[what] for what in ("packets", "bytes", "timeouts", "nak", "rnr", "other", "acks", "ce", "cnp", "partial")},
             **{what: counters[what] for what in ("send", "write", "read", "atomic", "immediates", "invalidates", "completed_bytes")},
+            "rewound": _span([*direction.requests.rewound, *direction.responses.rewound]),
             "cnp_delays": (counters["cnp_delays"], counters["cnp_delay_sum"]),
             "unanswered": counters["unanswered"] + len(direction.runs),
             "fct": (len(direction.fct), sum(direction.fct), max(direction.fct, default=0)),
@@ -562,6 +566,11 @@ def expected(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, 
             "rtt": (len(direction.rtt), sum(direction.rtt), min(direction.rtt, default=0), max(direction.rtt, default=0)),
         }
     return result
+
+
+def _span(times: list[int]) -> tuple[int, int]:
+    """The first and the last, 0 if there is none."""
+    return min(times, default=0), max(times, default=0)
 
 
 def known(view: View) -> dict[tuple[str, str, int], dict[str, Any]]:
@@ -584,6 +593,7 @@ def known(view: View) -> dict[tuple[str, str, int], dict[str, Any]]:
             "verified": bool(seen.verified[row]),
             **{what: int(getattr(seen, names.get(what, what))[row]) for what in plain},
             **{kind: int(counts[row]) for kind, counts in seen.messages.items()},
+            "rewound": at(row, seen.first_rewind_ns, seen.last_rewind_ns),
             "cnp_delays": at(row, seen.cnp_delay_count, seen.cnp_delay_sum),
             "fct": at(row, seen.completed, seen.fct_sum, seen.fct_max),
             "one_sided": at(row, seen.one_sided, seen.one_sided_sum, seen.one_sided_max),
