@@ -203,6 +203,7 @@ class Order:
     last_behind: int | None = None
     late_run: int = 0
     rewinding: bool = False
+    rewound: list[int] = field(default_factory=list)
 
     def unwrap(self, psn: int) -> int:
         """The number nearest to the next one that has this PSN."""
@@ -292,7 +293,6 @@ class Direction:
     def __init__(self, key: tuple[str, str, int]) -> None:
         self.key = key
         self.counters: Counter[str] = Counter()
-        self.rewound: list[int] = []
         self.requests, self.responses = Order(), Order()
         self.runs: list[Run] = []
         self.peer: Direction | None = None
