@@ -1,0 +1,13 @@
+"""Ports and protocol numbers that the packets of the tests use."""
+
+from __future__ import annotations
+
+INT_PORT = 54321
+ROCE_PORT = 4791
+REPORT_PORT = 32766
+GRE_INT = 0x88B6
+GENEVE_INT = 0x00AB
+MARKER = 0x1122334455667788
+CSIG = 0x1234
+TUNNELLED_INT = {"gre_int_protocols": (GRE_INT,), "geneve_int_classes": (GENEVE_INT,)}
+"""Profile under which the GRE and Geneve numbers above are INT's."""
