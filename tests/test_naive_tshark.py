@@ -1,0 +1,154 @@
+"""The naive decoder against tshark and scapy, which know nothing of it."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import mutate
+import naive
+import pytest
+from golden_packet import PCAPS
+from test_naive import SHORT, WORKED, decoded, has, worked
+
+TSHARK = shutil.which("tshark")
+needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
+
+
+def tshark(path: Path, *fields: str) -> list[dict[str, list[int]]]:
+    """Fields of every packet, all occurrences, as numbers."""
+    assert TSHARK is not None
+    command = [TSHARK, "-n", "-r", str(path), "-T", "fields", "-E", "separator=/t", "-E", "occurrence=a", "-E", "aggregator=,"]
+    for field in fields:
+        command += ["-e", field]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
+    return [
+        {field: [int(value, 0) for value in text.split(",") if value] for field, text in zip(fields, line.split("\t"), strict=True)}
+        for line in lines
+    ]
+
+
+def column(values: list[int], number: int, ones: int) -> int | None:
+    """One occurrence; all ones mean that it is not there."""
+    if number >= len(values):
+        return None
+    return None if values[number] == ones else values[number]
+
+
+@needs_tshark
+@pytest.mark.parametrize(
+    "name",
+    ["linux-ioam/zi0-e0.pcap", "linux-ioam/zi2-w2.pcap", "linux-ioam/zi3-w3.pcap", "linux-ioam/zi3-any-sll2.pcap",
+     "linux-ioam-spine-to-leaf/l3-h5.pcap"],
+)  # fmt: skip
+def test_tshark_reads_the_same_ioam_traces(name: str) -> None:
+    prefix = "ipv6.opt.ioam.trace."
+    node = prefix + "node."
+    names = ("ns", "flags", "remlen", "type")
+    items = ("hlim", "id", "iif", "eif", "tss", "tsf", "trdelay", "nsdata", "qdepth", *("id_wide", "iif_wide", "eif_wide", "nsdata_wide"))
+    items += ("bufoccup",)
+    rows = tshark(PCAPS / name, *(prefix + item for item in names), *(node + item for item in items))
+    assert len(rows) == len(decoded(name))
+    for row, result in zip(rows, decoded(name), strict=True):
+        packet = result["packet"]
+        if packet["status"] == "ioam-node-length":
+            continue
+        has(packet, namespace=row[prefix + "ns"][0], telemetry_flags=row[prefix + "flags"][0], remaining_hops=row[prefix + "remlen"][0])
+        has(packet, instructions=row[prefix + "type"][0])
+        # A node with a short and a wide id has its hop limit twice.
+        row[node + "hlim"] = row[node + "hlim"][:: 2 if row[node + "id"] and row[node + "id_wide"] else 1]
+        count = max(len(row[node + item]) for item in items)
+        assert packet["hop_count"] == count
+        for number, hop in enumerate(reversed(result["hops"])):
+            value = {item: row[node + item] for item in items}
+            wide = column(value["id_wide"], number, 2**56 - 1)
+            has(hop, node_id=column(value["id"], number, 0xFFFFFF) if wide is None else wide, hop_limit=column(value["hlim"], number, 0xFF))
+            for ours, short in (("ingress_port", "iif"), ("egress_port", "eif")):
+                wide = column(value[short + "_wide"], number, 0xFFFFFFFF)
+                has(hop, **{ours: column(value[short], number, 0xFFFF) if wide is None else wide})
+            wide = column(value["nsdata_wide"], number, 2**64 - 1)
+            has(hop, namespace_data=column(value["nsdata"], number, 0xFFFFFFFF) if wide is None else wide)
+            has(
+                hop,
+                queue_depth_raw=column(value["qdepth"], number, 0xFFFFFFFF),
+                hop_latency_raw=column(value["trdelay"], number, 0xFFFFFFFF),
+            )
+            has(hop, buffer_depth_raw=column(value["bufoccup"], number, 0xFFFFFFFF))
+            seconds, fraction = column(value["tss"], number, 0xFFFFFFFF), column(value["tsf"], number, 0xFFFFFFFF)
+            has(hop, ingress_time_raw=None if seconds is None or fraction is None else seconds << 32 | fraction)
+
+
+BTH = {
+    "opcode": "opcode", "se": "se", "migreq": "m", "pad": "padcnt", "transport_version": "tver", "pkey": "p_key", "dest_qp": "destqp",
+    "ack_req": "a", "psn": "psn",
+}  # fmt: skip
+
+
+@needs_tshark
+@pytest.mark.parametrize(
+    "name",
+    ["bmv2-stratum-fabric-v1model-xd/s1-s3.pcap", "bmv2-laofan-int-md-v2.1/s4-h3.pcap", "bmv2-tutorials-mri/s2-s4.pcap",
+     "linux-ioam-spine-to-leaf/l3-h6.pcap"],
+)  # fmt: skip
+def test_tshark_reads_the_same_rocev2_transport(name: str) -> None:
+    fields = {ours: "infiniband.bth." + theirs for ours, theirs in BTH.items()}
+    fields |= {"virtual_address": "infiniband.reth.va", "rkey": "infiniband.reth.r_key", "dma_bytes": "infiniband.reth.dmalen"}
+    fields |= {"icrc_raw": "infiniband.invariant.crc"}
+    rows = tshark(PCAPS / name, *fields.values())
+    assert len(rows) == len(decoded(name))
+    for row, result in zip(rows, decoded(name), strict=True):
+        for ours, theirs in fields.items():
+            assert result["roce"][ours] == (row[theirs][0] if row[theirs] else None), ours
+
+
+def write_pcap(path: Path, packets: list[bytes]) -> Path:
+    """Ethernet frames as a classic pcap."""
+    records = b"".join(struct.pack("<IIII", 0, 0, len(data), len(data)) + data for data in packets)
+    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1) + records)
+    return path
+
+
+@needs_tshark
+def test_tshark_finds_the_same_extension_headers_behind_every_opcode(tmp_path: Path) -> None:
+    # tshark 4.0 does not know XRC, IETH, FLUSH and ATOMIC WRITE, nor the headers of RD.
+    opcodes = [opcode for opcode in naive.OPCODES if opcode < 0x20 or opcode >> 5 in (1, 3)]
+    opcodes = [opcode for opcode in opcodes if opcode not in (0x16, 0x17, 0x1C, 0x1D)]
+    path = write_pcap(tmp_path / "opcodes.pcap", [mutate.opcode_frame(opcode) for opcode in opcodes])
+    fields = {
+        "virtual_address": ("infiniband.reth.va",),
+        "rkey": ("infiniband.reth.r_key",),
+        "dma_bytes": ("infiniband.reth.dmalen",),
+        "swap_add": ("infiniband.atomiceth.swapdt",),
+        "compare": ("infiniband.atomiceth.cmpdt",),
+        "syndrome": ("infiniband.aeth.syndrome",),
+        "msn": ("infiniband.aeth.msn",),
+        "original_data": ("infiniband.atomicacketh.origremdt",),
+        "queue_key": ("infiniband.deth.q_key",),
+        "source_qp": ("infiniband.deth.srcqp",),
+    }
+    rows = tshark(path, *(name for names in fields.values() for name in names), "infiniband.bth.opcode")
+    for opcode, row, (_, _, data) in zip(opcodes, rows, naive.read_pcap(path)[1], strict=True):
+        roce = naive.decode_packet(data, 1)["roce"]
+        assert row["infiniband.bth.opcode"] == [opcode]
+        for ours, names in fields.items():
+            theirs = [value for name in names for value in row[name]]
+            assert [roce[ours]] == (theirs or [None]), (hex(opcode), ours)
+
+
+@needs_tshark
+def test_tshark_reads_the_same_mirrors(tmp_path: Path) -> None:
+    names = ("vlan", "cos", "truncated", "spanid", "timestamp", "sgt", "hw", "gra", "direction", "index", "platid")
+    path = write_pcap(tmp_path / "mirrors.pcap", [bytes.fromhex(WORKED[SHORT[short]]["hex"]) for short in ("07", "08")])
+    two, three = tshark(path, *("erspan." + name for name in names), "gre.sequence_number", "infiniband.bth.opcode", "infiniband.aeth.msn")
+    for row, short in ((two, "07"), (three, "08")):
+        (mirror,) = worked(short)["mirrors"]
+        has(mirror, sequence=row["gre.sequence_number"][0], vlan_id=row["erspan.vlan"][0], cos=row["erspan.cos"][0])
+        has(mirror, truncated=row["erspan.truncated"][0], session_id=row["erspan.spanid"][0])
+        has(worked(short)["roce"], opcode=row["infiniband.bth.opcode"][0])
+    has(worked("07")["mirrors"][0], index=two["erspan.index"][0])
+    has(worked("08")["mirrors"][0], timestamp_raw=three["erspan.timestamp"][0], security_group=three["erspan.sgt"][0])
+    has(worked("08")["mirrors"][0], hw_id=three["erspan.hw"][0], granularity=three["erspan.gra"][0], direction=three["erspan.direction"][0])
+    has(worked("08")["mirrors"][0], platform_id=three["erspan.platid"][0])
+    has(worked("08")["roce"], msn=three["infiniband.aeth.msn"][0])
