@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import mutate
 import naive
@@ -37,6 +39,68 @@ def column(values: list[int], number: int, ones: int) -> int | None:
     return None if values[number] == ones else values[number]
 
 
+TRACE = "ipv6.opt.ioam.trace."
+HEADER = ("ns", "flags", "remlen", "type")
+NODE = (
+    "hlim",
+    "id",
+    "iif",
+    "eif",
+    "tss",
+    "tsf",
+    "trdelay",
+    "nsdata",
+    "qdepth",
+    "csum",
+    "id_wide",
+    "iif_wide",
+    "eif_wide",
+    "nsdata_wide",
+    "bufoccup",
+)
+SNAPSHOT = ("oss.len", "oss.scid")
+
+
+def same_traces(path: Path, results: list[dict[str, Any]]) -> None:
+    """Header and nodes of the trace of every packet as tshark reads them."""
+    rows = tshark(path, *(TRACE + name for name in HEADER), *(TRACE + "node." + name for name in NODE + SNAPSHOT))
+    assert len(rows) == len(results)
+    for row, result in zip(rows, results, strict=True):
+        packet = result["packet"]
+        if packet["status"] == "ioam-node-length":
+            continue
+        namespace, flags, remaining, kind = (row[TRACE + name][0] for name in HEADER)
+        has(packet, namespace=namespace, telemetry_flags=flags, remaining_hops=remaining, instructions=kind)
+        value = {name: row[TRACE + "node." + name] for name in NODE + SNAPSHOT}
+        # A node with a short and a wide id has its hop limit twice.
+        each = 2 if value["id"] and value["id_wide"] else 1
+        limits = [value["hlim"][number : number + each] for number in range(0, len(value["hlim"]), each)]
+        assert packet["hop_count"] == max(len(limits), *(len(value[name]) for name in NODE[1:] + SNAPSHOT))
+        for number, hop in enumerate(reversed(result["hops"])):
+            same_node(hop, {name: column(value[name], number, ONES[name]) for name in NODE + SNAPSHOT if name != "hlim"})
+            known = [limit for limit in (limits[number] if limits else []) if limit != 0xFF]
+            assert hop["hop_limit"] == (known[-1] if known else None)
+
+
+ONES = dict.fromkeys(NODE, 4294967295) | {"id": 0xFFFFFF, "iif": 0xFFFF, "eif": 0xFFFF, "id_wide": 2**56 - 1, "nsdata_wide": 2**64 - 1}
+ONES |= {"oss.len": -1, "oss.scid": -1}
+
+
+def same_node(hop: dict[str, Any], value: dict[str, int | None]) -> None:
+    """One node; what is not populated is None, wide fields come before short ones."""
+    for ours, short in (("node_id", "id"), ("ingress_port", "iif"), ("egress_port", "eif"), ("namespace_data", "nsdata")):
+        wide = value[short + "_wide"]
+        has(hop, **{ours: value[short] if wide is None else wide})
+    delay = value["trdelay"]
+    has(hop, hop_latency_raw=None if delay is None or delay >> 31 else delay)
+    has(hop, queue_depth_raw=value["qdepth"], buffer_depth_raw=value["bufoccup"])
+    seconds, fraction = value["tss"], value["tsf"]
+    has(hop, ingress_time_raw=None if seconds is None or fraction is None else seconds << 32 | fraction)
+    words, kind = value["oss.len"], value["oss.scid"]
+    empty = words is None or (words, kind) == (0, 0xFFFFFF)
+    has(hop, snapshot_schema=None if empty else kind, snapshot_bytes=None if empty else 4 * (words or 0))
+
+
 @needs_tshark
 @pytest.mark.parametrize(
     "name",
@@ -44,40 +108,23 @@ def column(values: list[int], number: int, ones: int) -> int | None:
      "linux-ioam-spine-to-leaf/l3-h5.pcap"],
 )  # fmt: skip
 def test_tshark_reads_the_same_ioam_traces(name: str) -> None:
-    prefix = "ipv6.opt.ioam.trace."
-    node = prefix + "node."
-    names = ("ns", "flags", "remlen", "type")
-    items = ("hlim", "id", "iif", "eif", "tss", "tsf", "trdelay", "nsdata", "qdepth", *("id_wide", "iif_wide", "eif_wide", "nsdata_wide"))
-    items += ("bufoccup",)
-    rows = tshark(PCAPS / name, *(prefix + item for item in names), *(node + item for item in items))
-    assert len(rows) == len(decoded(name))
-    for row, result in zip(rows, decoded(name), strict=True):
-        packet = result["packet"]
-        if packet["status"] == "ioam-node-length":
-            continue
-        has(packet, namespace=row[prefix + "ns"][0], telemetry_flags=row[prefix + "flags"][0], remaining_hops=row[prefix + "remlen"][0])
-        has(packet, instructions=row[prefix + "type"][0])
-        # A node with a short and a wide id has its hop limit twice.
-        row[node + "hlim"] = row[node + "hlim"][:: 2 if row[node + "id"] and row[node + "id_wide"] else 1]
-        count = max(len(row[node + item]) for item in items)
-        assert packet["hop_count"] == count
-        for number, hop in enumerate(reversed(result["hops"])):
-            value = {item: row[node + item] for item in items}
-            wide = column(value["id_wide"], number, 2**56 - 1)
-            has(hop, node_id=column(value["id"], number, 0xFFFFFF) if wide is None else wide, hop_limit=column(value["hlim"], number, 0xFF))
-            for ours, short in (("ingress_port", "iif"), ("egress_port", "eif")):
-                wide = column(value[short + "_wide"], number, 0xFFFFFFFF)
-                has(hop, **{ours: column(value[short], number, 0xFFFF) if wide is None else wide})
-            wide = column(value["nsdata_wide"], number, 2**64 - 1)
-            has(hop, namespace_data=column(value["nsdata"], number, 0xFFFFFFFF) if wide is None else wide)
-            has(
-                hop,
-                queue_depth_raw=column(value["qdepth"], number, 0xFFFFFFFF),
-                hop_latency_raw=column(value["trdelay"], number, 0xFFFFFFFF),
-            )
-            has(hop, buffer_depth_raw=column(value["bufoccup"], number, 0xFFFFFFFF))
-            seconds, fraction = column(value["tss"], number, 0xFFFFFFFF), column(value["tsf"], number, 0xFFFFFFFF)
-            has(hop, ingress_time_raw=None if seconds is None or fraction is None else seconds << 32 | fraction)
+    same_traces(PCAPS / name, decoded(name))
+
+
+@needs_tshark
+def test_tshark_reads_the_same_traces_of_any_type_and_size(tmp_path: Path) -> None:
+    rng = random.Random(9)
+    packets = []
+    for _ in range(300):
+        kind = rng.randrange(1 << 24) & 0xFEF002 or 0x800000
+        nodes = [mutate.trace_node(rng, kind) for _ in range(rng.randrange(4))]
+        free = rng.choice((0, mutate.node_words(kind)))
+        option = (0, mutate.trace(nodes, kind, namespace=rng.randrange(1 << 16), flags=rng.choice((0, 8, 2)), remaining=free))
+        if len(option[1]) <= 252:
+            place = rng.choice((mutate.ipv6_inline, mutate.ipv6_around))
+            packets.append(place([option], mutate.WORKED_FRAME, header=rng.choice((0, 60))))
+    assert len(packets) > 250
+    same_traces(write_pcap(tmp_path / "traces.pcap", packets), [naive.decode_packet(packet, 1) for packet in packets])
 
 
 BTH = {

@@ -15,10 +15,8 @@ from int_analyzer import schema
 
 from .dialect import DIALECT_NUMBERS
 
-INSIDE_REPORT = {
-    name + "-truncated"
-    for name in ("link", "mpls", "ipv4", "ipv6", "ipv6-extension", "udp", "tcp", "gre", "erspan", "vxlan", "geneve", "bth", "bth-extension")
-}
+_LAYERS = ("link", "mpls", "nsh", "ipv4", "ipv6", "ipv6-extension", "udp", "tcp", "gre", "erspan", "vxlan", "geneve", "bth")
+INSIDE_REPORT = {name + "-truncated" for name in (*_LAYERS, "bth-extension")}
 
 
 class Stop(Exception):
@@ -46,14 +44,19 @@ def blank(table: tuple[schema.Column, ...]) -> dict[str, Any]:
 class Base:
     """Reads one packet. `end` arguments are declared ends, `limit` arguments are what may be touched (never beyond `end`)."""
 
-    def __init__(self, data: bytes, original: int, time_ns: int, profile: dict[str, Any]) -> None:
+    def __init__(self, data: bytes, original: int, time_ns: int, profile: dict[str, Any], part: int) -> None:
         self.data = data
         self.profile = profile
+        # Which report of a coalesced datagram is read, and whether there is another one behind it.
+        self.part = part
+        self.more = False
         self.warnings: set[str] = set()
         self.status = "ok"
         self.status_at = 0
         self.formats = 0
         self.in_report = False
+        self.link_type = 0
+        self.udp_checksum = 0
         # Hops of a cut stack that were not captured: those nearest the source.
         self.missing = 0
         self.dialect: str | None = None
@@ -63,8 +66,9 @@ class Base:
         self.roce: dict[str, Any] | None = None
         self.reports: list[dict[str, Any]] = []
         self.mirrors: list[dict[str, Any]] = []
+        self.options: list[dict[str, Any]] = []
         self.packet = {column.name: None if column.absent is not None else 0 for column in schema.PACKETS if column.source == "kernel"}
-        self.packet.update(time_ns=time_ns, captured_bytes=len(data), original_bytes=original)
+        self.packet.update(part=part, time_ns=time_ns, captured_bytes=len(data), original_bytes=original)
 
     def u(self, at: int, size: int) -> int:
         """Big-endian unsigned number; whoever asks has checked that it is there."""
@@ -93,6 +97,13 @@ class Base:
         self.packet.update(telemetry_flags=0, instructions=0, namespace=0, remaining_hops=0)
         self.packet.update(telemetry=format_id, dialect=DIALECT_NUMBERS[dialect], **columns)
         self.dialect, self.stack, self.missing = dialect, hops, missing
+
+    def keep_option(self, row: dict[str, Any], at: int) -> None:
+        """An option without node data; a packet has 64 at most."""
+        if len(self.options) < 64:
+            self.options.append(row)
+        else:
+            self.fail("ioam-option-limit", at)
 
     def descend(self, level: int, at: int) -> int:
         """One tunnel level further in."""

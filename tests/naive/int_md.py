@@ -3,9 +3,9 @@
 # LAYER     CONDITION                                              STATUS / WARNING                   STATUS_AT
 # int       (INT header at `off`, all statuses have status_at = shim, but where said)
 #           layouts by first byte: 01, 02 → v1 shim (length counts the shim); high nibble 1, 2, 3 → v2. Else int-shim-type.
-#           in a tunnel (GPE, GRE): layout by the protocol number of the tunnel, believed, no NPT, no original_dscp, no 0.5; all else is
-#           the same. "UDP end" is the tunnel's there; → on is with the next protocol, behind int-version-unknown if a byte is there.
-#           Reserved bits are ignored everywhere (but not in MX by structure, below).
+#           in a tunnel (GPE, GRE): layout by the protocol number of the tunnel, believed, no NPT, no original_dscp, 0.5 (v1 shim) without
+#           a tail; all else is the same. "UDP end" is the tunnel's there; → on is with the next protocol, behind int-version-unknown if a
+#           byte is there. Reserved bits are ignored everywhere (but not in MX by structure, below).
 #           order of checks: 4 bytes in avail (int-shim-truncated) · type · NPT 3 int-npt-reserved · length < 3 words (destination: v1 < 1)
 #           int-length-too-small · beyond declared UDP end int-length-beyond-udp · destination (v1 02, v2 type 2): int-destination → on
 #           behind it · header in avail (v1 4+8, v2 4+12; int-shim-truncated)
@@ -17,13 +17,15 @@
 #           domain words count only if DS Instruction ≠ 0 and the domain is in the profile. Source only: both 0 and declared fit →
 #           declared. DS Instruction ≠ 0 with domain 0: w int-domain-default.
 #           Reserved bits 8-14 (v2 9-14): one word each, or none at all (second try, within each dialect).
-#           Dialects in order: see DIALECTS; Ver 0: then INT 0.5 (InsCnt = popcount, tail, whole hops = TotalHop, Total ≤ Max, L ≥ 4).
+#           Dialects in order: see DIALECTS; profile int_dialect: only that one of its layout; ONLY_CONFIGURED not otherwise. Ver 0: then
+#           INT 0.5 (InsCnt = popcount, tail, whole hops = TotalHop, Total ≤ Max, L ≥ 4).
 #           First that fits; a layout (words by bit) other than the first that fits also: w int-dialect-ambiguous. Dialect other than
 #           int-1.0, int-2.x, int-0.5: w int-dialect. Numbers: DIALECT_NUMBERS (result["dialect"] has the name).
 #           INT 0.5 (tail inside avail, its protocol that of the carrier: 17 UDP, 6 TCP; InsCnt ≥ 1): tried where a Ver 0 stack fits no
 #           dialect (v1.0 view of bitmap, HopML or whole hops fails); dst_port from the tail, on behind it. Fits neither: status of the
-#           v1.0 view. Items of 4 bytes: 0 node, 1 ports, 2 latency, 3 queue, 4, 5 times, 7 utilisation; 6 and 8-15 have no column.
-#           flags C, E (bits 6, 7); remaining_hops = Max − Total; original_dscp = low 6 bits of the tail's last byte, 0 is absent.
+#           v1.0 view. Layouts in order: OLD_DIALECTS, int_dialect only if it is one; of SHORT_VERSION: the nibble may be 0 to 3.
+#           Items: 0 node, 1 ports, 2 latency, 3 queue, 4, 5 times, 7 utilisation; 6 and 8-15 have no column. Flags C, E (bits 6, 7;
+#           SHORT_VERSION 4, 5); remaining_hops = Max − Total; original_dscp = low 6 bits of the tail's last byte, 0 is absent.
 #           MX: Ver 2, else int-version-unknown; NPT as for MD; on behind it. By structure also: reserved 27 bits 0, bitmap ≠ 0, bit 15 of
 #           bitmap 0. telemetry int-mx, instructions, namespace, telemetry_flags D, telemetry_bytes as for MD, remaining_hops 0, dialect
 #           none; hops of an earlier header are gone; original_dscp and w int-domain-default are MD's only.
@@ -35,13 +37,15 @@
 #           stack cut by the capture or a cut report: int-stack-truncated, status_at = first hop that is not whole; whole hops are kept
 #           at their true position (the lengths tell how many there were), all with HOP_TRUNCATED_PATH.
 #           Source-only data cut: nothing is missing, ok.
-#           E: w int-hop-exceeded, M: w int-mtu-exceeded. v1 flags bits 6, 7, 8 = C, E, M; v2 bits 4, 5, 6 = D, E, M.
+#           E: w int-hop-exceeded, M: w int-mtu-exceeded. v1 flags bits 6, 7, 8 = C, E, M; v2 bits 4, 5, 6 = D, E, M (cablelabs-tps
+#           6, 7, 8). cablelabs-tps: domain 0x5453 has 2 source-only words unless the profile has it.
 #           telemetry_bytes = shim + header + stack (0.5: + tail; Geneve: option header + header + stack), + 8 for a marker, + 8 for NPT 2.
 #           telemetry, dialect, instructions, namespace, … are set when the checks pass (opaque included), also with an empty stack.
 #           Several telemetry headers: the last one read that passes wins with its hops; formats collects all.
 #   items   a whole item of ones is absent (node id too); half a port word of ones (INT, reports) stays 65535.
 #           Level-2 ids go to the hop's ports only if bit 1 is not in the bitmap.
-#           w metadata-zero: stack hop whose bitmap has one of bits 1, 2, 4, 5 and whose words are all 0 but the node id.
+#           w metadata-zero: stack hop whose bitmap has one of bits 1, 2, 4, 5 and whose words are all 0 but the node id. noviflow10:
+#           the latency has no column and does not count here.
 #           w node-repeated: INT, MRI, report and IOAM hops, at the end.
 
 from __future__ import annotations
@@ -51,7 +55,7 @@ from typing import Any
 from int_analyzer import schema
 
 from .base import Base, bits
-from .dialect import DIALECTS
+from .dialect import CABLELABS_DOMAIN, CABLELABS_SOURCE_WORDS, SHORT_VERSION, old_tried, tried
 
 
 class IntHeader(Base):
@@ -61,7 +65,7 @@ class IntHeader(Base):
     def measurement(at: int, port: int = 0) -> dict[str, Any]:
         """Nothing known yet of an INT header. `status` None: every check passes; `holds`: believed by structure."""
         return {"status": None, "at": at, "start": at, "kind": "", "next": None, "holds": False, "npt": 0, "format": 0, "original": port,
-                "v1": False, "loop": False, "dscp": None}  # fmt: skip
+                "v1": False, "loop": False, "dscp": None, "seen": False}  # fmt: skip
 
     def int_measure(self, at: int, end: int, limit: int, port: int, located: str, protocol: int = 17) -> dict[str, Any]:
         """Check an INT header over UDP or TCP (§12), write nothing."""
@@ -87,19 +91,24 @@ class IntHeader(Base):
             # One switch program stores it in the first of the two bytes (capture bmv2-laofan-int-md-v2.1).
             result["dscp"] = (self.data[at + 3] or self.data[at + 2]) >> 2
         self.int_shim(result, at, end, limit, v1, first if v1 else first >> 4)
-        behind = at + 4 * self.data[at + 2]
-        if (
-            first == 1
-            and result.get("version") == 0
-            and result["status"] not in (None, "int-stack-truncated")
-            and self.int_05(at, behind, limit, result["word"], result["bitmap"], protocol)
-        ):
-            total = result["word"] & 255
-            layout = [(bit, 1) for bit in range(16) if result["bitmap"] & 0x8000 >> bit]
-            result.update(status=None, at=at, kind="05", next=behind, format=schema.FORMAT_INT_05, holds=True, dialect="int-0.5")
-            result.update(original=self.u(behind - 3, 2), dscp=(self.data[behind - 1] & 63) or None)
-            result.update(hops=total, whole=total, layout=layout, hop_bytes=4 * len(layout), ambiguous=False)
+        if first == 1:
+            self.int_05_instead(result, at, limit, protocol)
         return result
+
+    def int_05_instead(self, result: dict[str, Any], at: int, limit: int, protocol: int | None) -> None:
+        """What is no v1.0 may be v0.5 (§8), with a tail behind its stack if `protocol` is that of the transport."""
+        if not result["seen"] or result["status"] in (None, "int-stack-truncated"):
+            return
+        found = self.int_05(at, at + 4 * self.data[at + 2], limit, protocol)
+        if found is None:
+            return
+        dialect, layout = found
+        word, bitmap, behind = self.u(at + 4, 4), self.u(at + 8, 2), at + 4 * self.data[at + 2]
+        result.update(status=None, at=at, kind="05", next=behind, format=schema.FORMAT_INT_05, holds=True, dialect=dialect, word=word)
+        result.update(hops=word & 255, whole=word & 255, layout=layout, hop_bytes=4 * sum(size for _, size in layout), ambiguous=False)
+        result.update(header_end=at + 12, bitmap=bitmap, domain=0, ds_instruction=0, version=0)
+        if protocol is not None:
+            result.update(original=self.u(behind - 3, 2), dscp=(self.data[behind - 1] & 63) or None)
 
     def int_shim(self, result: dict[str, Any], at: int, end: int, limit: int, v1: bool, kind: int) -> None:
         """The length of a shim whose 4 bytes are there (v1 counts the shim in it), then the header behind it."""
@@ -122,7 +131,7 @@ class IntHeader(Base):
             return
         word, bitmap = self.u(at, 4), self.u(at + 4, 2)
         version = word >> 28
-        result.update(next=behind, v1=v1)
+        result.update(next=behind, v1=v1, seen=True)
         if version not in ((0, 1) if v1 else (2,)):
             result["status"] = "int-version-unknown"
             return
@@ -145,7 +154,7 @@ class IntHeader(Base):
         first, word, bitmap = self.data[at], self.u(at + 4, 4), self.u(at + 8, 2)
         version, hop_words = word >> 28, word >> 8 & 31
         if first == 1:
-            if version == 0 and self.int_05(at, at + 4 * self.data[at + 2], limit, word, bitmap, 17):
+            if self.int_05(at, at + 4 * self.data[at + 2], limit, 17):
                 return True
             empty = self.data[at + 2] == 3
             expected = version in (0, 1)
@@ -156,7 +165,7 @@ class IntHeader(Base):
             expected = version == 2 and first >> 4 == 1 and first >> 2 & 3 != 3
         if bitmap == 0:
             return expected and empty and hop_words == 0
-        return expected and any(sum(size for _, size in layout) == hop_words for layout in self.layouts(version, bitmap))
+        return expected and any(sum(size for _, size in layout) == hop_words for _, layout in self.layouts(version, bitmap))
 
     def int_surely(self, measured: dict[str, Any], at: int) -> bool:
         """On any other port all lengths must hold, no domain may be needed, and reserved bits must be zero."""
@@ -167,11 +176,10 @@ class IntHeader(Base):
         reserved = 0x007FE000 if measured["v1"] else 0x01FFE000
         return not measured["word"] & reserved and measured["bitmap"] != 0 and not measured["source_bytes"] and not measured["extra_words"]
 
-    @staticmethod
-    def layouts(version: int, bitmap: int) -> list[list[tuple[int, int]]]:
+    def layouts(self, version: int, bitmap: int) -> list[tuple[str, list[tuple[int, int]]]]:
         """Words by bit under every dialect of a version, reserved bits with a word each or with none."""
         found = []
-        for _dialect, time_words, level2_words in DIALECTS[version]:
+        for dialect, time_words, level2_words in tried(version, self.profile["int_dialect"]):
             for reserved_words in (1, 0):
                 layout = []
                 for bit in range(16):
@@ -179,23 +187,26 @@ class IntHeader(Base):
                         reserved = (9 if version == 2 else 8) <= bit <= 14
                         size = time_words if bit in (4, 5) else level2_words if bit == 6 else reserved_words if reserved else 1
                         layout.append((bit, size))
-                found.append(layout)
+                found.append((dialect, layout))
         return found
 
-    def int_05(self, at: int, behind: int, limit: int, word: int, bitmap: int, protocol: int) -> bool:
-        """INT v0.5 with a tail, all its lengths in agreement (§8); the tail names the protocol that carries it."""
-        count, most, total = word >> 16 & 31, word >> 8 & 255, word & 255
-        stack = behind - at - 16
-        return (
-            behind <= limit
-            and self.data[at] == 1
-            and stack >= 0
-            and count >= 1
-            and count == bits(bitmap)
-            and stack == 4 * count * total
-            and total <= most
-            and self.data[behind - 4] == protocol
-        )
+    def int_05(self, at: int, behind: int, limit: int, protocol: int | None) -> tuple[str, list[tuple[int, int]]] | None:
+        """INT v0.5 whose lengths all agree (§8): its dialect and words by bit. The tail names the protocol that carries it."""
+        tail = 0 if protocol is None else 4
+        if behind > limit or self.data[at] != 1 or behind < at + 12 + tail:
+            return None
+        word, bitmap = self.u(at + 4, 4), self.u(at + 8, 2)
+        version, count, most, total = word >> 28, word >> 16 & 31, word >> 8 & 255, word & 255
+        short = self.profile["int_dialect"] in SHORT_VERSION
+        if version > (3 if short else 0) or count < 1 or count != bits(bitmap) or total > most:
+            return None
+        if tail and self.data[behind - 4] != protocol:
+            return None
+        for dialect, time_words in old_tried(self.profile["int_dialect"]):
+            layout = [(bit, time_words if bit in (4, 5) else 1) for bit in range(16) if bitmap & 0x8000 >> bit]
+            if behind - at - 12 - tail == 4 * total * sum(size for _, size in layout):
+                return dialect, layout
+        return None
 
     def int_stack(self, result: dict[str, Any], behind: int, limit: int) -> None:
         """The checks of the stack: whole hops, and words per hop against the bitmap under every dialect (§10.2, §12)."""
@@ -204,7 +215,10 @@ class IntHeader(Base):
         stack = behind - start
         source_words = extra_words = 0
         if result["ds_instruction"]:
-            source_words, extra_words = self.profile["domains"].get(result["domain"], (0, 0))
+            known = dict(self.profile["domains"])
+            if self.profile["int_dialect"] == "cablelabs-tps":
+                known.setdefault(CABLELABS_DOMAIN, (CABLELABS_SOURCE_WORDS, 0))
+            source_words, extra_words = known.get(result["domain"], (0, 0))
         result.update(layout=None, dialect=None, hops=0, extra_words=extra_words, hop_bytes=4 * hop_words, ambiguous=False, source_bytes=0)
         if stack > 0 and bitmap == 0:
             result.update(status="int-bitmap-zero", next=None)
@@ -221,9 +235,9 @@ class IntHeader(Base):
                 result.update(status="int-stack-not-whole-hops", next=None)
                 return
         fitting = []
-        for number, layout in enumerate(self.layouts(version, bitmap)):
+        for dialect, layout in self.layouts(version, bitmap):
             if sum(size for _, size in layout) + extra_words == hop_words:
-                fitting.append((DIALECTS[version][number // 2][0], layout))
+                fitting.append((dialect, layout))
         if not fitting:
             result["status"] = "int-hop-length-mismatch"
         else:

@@ -7,7 +7,7 @@ from typing import Any
 from int_analyzer import schema
 
 from .base import Base, blank
-from .dialect import SPECIFIED
+from .dialect import SHORT_VERSION, SPECIFIED
 
 ITEMS = {
     **dict.fromkeys(range(16), ""),
@@ -67,6 +67,8 @@ class IntStack(Base):
                 self.int_shim(result, at, end, limit, v1, kind)
             else:
                 result["status"] = "int-shim-type"
+            if v1 and kind == 1:
+                self.int_05_instead(result, at, limit, None)
         self.int_take(result)
         behind: int | None = result["next"]
         if result["status"] == "int-version-unknown" and behind is not None and behind >= limit:
@@ -101,12 +103,14 @@ class IntStack(Base):
             return True
         remaining = word & 255
         if result["kind"] == "05":
-            flags = (word >> 25 & 1) << 3 | (word >> 24 & 1) << 1
+            early = 2 if result["dialect"] in SHORT_VERSION else 0
+            flags = (word >> 25 + early & 1) << 3 | (word >> 24 + early & 1) << 1
             remaining = (word >> 8 & 255) - remaining
         elif result["v1"]:
             flags = (word >> 25 & 1) << 3 | (word >> 24 & 1) << 1 | (word >> 23 & 1) << 2
         else:
-            flags = word >> 27 & 1 | (word >> 26 & 1) << 1 | (word >> 25 & 1) << 2
+            late = 2 if result["dialect"] == "cablelabs-tps" else 0
+            flags = word >> 27 - late & 1 | (word >> 26 - late & 1) << 1 | (word >> 25 - late & 1) << 2
         if flags & 2:
             self.warnings.add("int-hop-exceeded")
         if flags & 4:
@@ -136,6 +140,8 @@ class IntStack(Base):
         """Hop rows: the wire has the newest first, the rows have the oldest first (§10.3)."""
         hops = []
         names = ITEMS_05 if result["kind"] == "05" else ITEMS_1 if result["v1"] else ITEMS
+        if result["dialect"] == "noviflow10":
+            names = {**names, 2: ""}
         for number in range(result["whole"]):
             if result["layout"] is None:
                 hop = blank(schema.HOPS)
@@ -154,7 +160,7 @@ class IntStack(Base):
         for bit, words in layout:
             value = self.u(at, 4 * words) if words else 0
             at += 4 * words
-            if bit and value:
+            if bit and value and not (bit == 2 and not names[2]):
                 metadata_zero = False
             if words and value != (1 << 32 * words) - 1:
                 self.item(hop, names[bit], value, words, level2=not bitmap & 0x4000)

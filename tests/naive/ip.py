@@ -195,6 +195,8 @@ class Ip(Base):
             if at + 2 + size > end:
                 self.fail("ipv6-option-length", at)
                 return
-            if kind in (0x31, 0x11):
-                self.ioam(at, size, limit)
+            if kind in (0x31, 0x11) and size < 2:
+                self.fail("ioam-truncated", at)
+            elif kind in (0x31, 0x11) and at + 4 <= limit:
+                self.ioam(self.data[at + 3], at, at + 2 + size, limit)
             at += 2 + size

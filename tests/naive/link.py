@@ -5,10 +5,11 @@
 #           Ethernet < 14, SLL < 16, SLL2 < 20, RAW: 0 bytes       link-truncated                     start of that header
 #           RAW nibble neither 4 nor 6                             not-ip                             0
 #           tag (TCI + next type, 4 bytes) not whole               link-truncated                     TCI (just behind the type)
-#           9th tag (8100 88A8 9100 9200, CSIG 9900 counts)        vlan-limit                         TCI of the 9th
-#           EtherType not tag, 0800, 86DD, 8847, 8848              not-ip                             just behind the type
+#           CSIG: profile csig_type (9900; 2 bytes), csig_wide_type (6 bytes); with the next type, not whole: link-truncated, as above
+#           9th tag (8100 88A8 9100 9200, CSIG counts)             vlan-limit                         TCI of the 9th
+#           EtherType not tag, 0800, 86DD, 8847, 8848, 894F (NSH), BF04 (as 0800), BF05 (as 8847)     not-ip      just behind the type
 #           vlan_id = last 802.1Q-like tag read (CSIG is none); an untagged inner Ethernet leaves the outer one's in place
-#           csig = the 16 bits of the first CSIG tag read, in any Ethernet header, outside or inside. All ones are no tag: the next counts.
+#           csig = the bits of the first CSIG tag read, in any Ethernet header, outside or inside; a wide one with bit 48 set
 # mpls      label not whole; nothing behind the bottom label       mpls-truncated                     that label; behind the labels
 #           17th label                                             mpls-limit                         17th label
 #           behind the bottom: 4 with IHL ≥ 5 → IPv4, 6 → IPv6, 0 → 4 bytes and Ethernet; else mpls-payload-unknown at payload
@@ -16,7 +17,7 @@
 from __future__ import annotations
 
 from .base import Base, Stop
-from .number import CSIG_TAG, IPV4, IPV6, MPLS, TUNNEL_BIT, VLAN_TAGS
+from .number import IPV4, IPV6, MPLS, NSH, RECIRCULATED, TUNNEL_BIT, VLAN_TAGS
 
 
 class Link(Base):
@@ -24,6 +25,7 @@ class Link(Base):
 
     def link(self, link_type: int, end: int, limit: int) -> None:
         """The frame by its link type (§3.3)."""
+        self.link_type = link_type
         if link_type == 1:
             self.ethernet(0, end, limit, 0)
         elif link_type in (12, 14, 101):
@@ -50,26 +52,35 @@ class Link(Base):
     def ethertype(self, kind: int, at: int, end: int, limit: int, level: int) -> None:
         """What an EtherType announces, tags first (§4.1, CSIG §17)."""
         tags = 0
-        while kind in VLAN_TAGS or kind == CSIG_TAG:
+        while self.tag_bytes(kind):
+            size = self.tag_bytes(kind)
             tags += 1
             if tags > 8:
                 raise Stop("vlan-limit", at)
-            self.need(at, 4, limit, "link-truncated")
-            tag = self.u(at, 2)
-            if kind != CSIG_TAG:
-                self.packet["vlan_id"] = tag & 0x0FFF
-            elif self.packet["csig"] is None and tag != 0xFFFF:
-                self.packet["csig"] = tag
-            kind = self.u(at + 2, 2)
-            at += 4
+            self.need(at, size + 2, limit, "link-truncated")
+            if kind in VLAN_TAGS:
+                self.packet["vlan_id"] = self.u(at, 2) & 0x0FFF
+            elif self.packet["csig"] is None:
+                self.packet["csig"] = self.u(at, size) | (1 << 48 if size == 6 else 0)
+            kind = self.u(at + size, 2)
+            at += size + 2
+        kind = RECIRCULATED.get(kind, kind)
         if kind == IPV4:
             self.ipv4(at, end, limit, level)
         elif kind == IPV6:
             self.ipv6(at, end, limit, level)
         elif kind in MPLS:
             self.mpls(at, end, limit, level)
+        elif kind == NSH:
+            self.nsh(at, end, limit, level)
         else:
             raise Stop("not-ip", at)
+
+    def tag_bytes(self, kind: int) -> int:
+        """Bytes of the tag that an EtherType announces, without the type behind it; 0 if it announces none."""
+        if kind in VLAN_TAGS or kind == self.profile["csig_type"]:
+            return 2
+        return 6 if kind == self.profile["csig_wide_type"] else 0
 
     def mpls(self, at: int, end: int, limit: int, level: int) -> None:
         """Label stack; what is behind it shows in its first nibble (§4.1)."""

@@ -1,7 +1,7 @@
 """Telemetry reports v0.5, v1.0, v2.0 and the packets inside them."""
 
 # LAYER     CONDITION                                              STATUS / WARNING                   STATUS_AT
-# report    all reports of a datagram are walked before the inner packet is followed. A piece beyond UDP end: report-length, else beyond
+# report    all reports of a datagram are walked before an inner packet is followed. A piece beyond UDP end: report-length, else beyond
 #   avail: report-truncated (a report whose header or metadata is not whole gets no row).
 #           believed by port: version not 0, 1, 2: report-type.
 #   v1      Length < 4 report-length; NProt > 2 report-type; both no row. Length ≠ 4 + popcount: w report-length-mismatch, items not
@@ -13,17 +13,21 @@
 #           Length 0 and InType 3-5 with a plausible inner packet behind the metadata: w report-length-zero, to the datagram's end;
 #           other length 0 with RepType 1: report-length. RepType 0 or 2 with length 0 is an empty report (row).
 #           order: type · end · metadata beyond the report's end report-length · RepType 0 with MD · avail · MD Length
-#           followed = first report with an inner packet (InType 3-5, or the first TLV of type 1-3), else report 0; its metadata is the hop
-#           (RepMdBits ≠ 0 without bit 0). w report-more if a later one has an inner packet too. TLV beyond its report:
-#           report-length at the TLV → on with the next report (row stands); TLV header not in avail: report-truncated there, walk ends.
+#           TLV beyond its report: report-length at the TLV → on with the next report (row stands); TLV header not in avail:
+#           report-truncated there, walk ends (row stands).
+#           Every report is a packet row of its own (part 0, 1, …; at most 255), one whose walk ended there too. It has the outer layers'
+#           columns, formats, warnings and status, its own report row, hop (RepMdBits ≠ 0 without bit 0) and inner packet (InType 3-5,
+#           or the first TLV of type 1-3). Mirrors, options, roce, hops and telemetry columns of outer layers are part 0's only.
+#           Dialect cablelabs-tps: InType 2 is Ethernet too, sequence without its lowest 6 bits.
 #           By structure: the chain holds to exactly the UDP end (0-3 bytes rest; cut captures: as far as seen), InType 3-5 inner plausible,
 #           and one report has a plausible inner packet or RepType 1 with RepMdBits.
 #   v0.5    NProto > 2: report-type. 0: row without metadata, node_id 0, no hop. 1 drop header: node, ports, queue id, reason. 2 local:
 #           node, ports, queue, egress time. 1 and 2 give the hop (items of ones are absent). metadata_bits, inner_type, intermediate
 #           are 0; the header's time is always present. Its Ethernet frame must be plausible, structure or not: else report-type, no row.
-#   plausible inner: Ethernet (14 bytes, tags skipped) with 0800 + nibble 4 and IHL ≥ 5, 86DD + nibble 6, 8847, 8848; IPv4; IPv6 likewise
-#   inner   a layer's *-truncated (link, mpls, ipv4, ipv6, ipv6-extension, udp, tcp, gre, erspan, vxlan, geneve, bth, bth-extension) inside
-#           a report becomes report-inner-truncated (same status_at). 0 bytes left where a BTH would begin, inside a report: ok.
+#   plausible inner: Ethernet (14 bytes, tags skipped) with 0800, BF04 + nibble 4 and IHL ≥ 5, 86DD + nibble 6, 8847, 8848, BF05; IPv4;
+#           IPv6 likewise
+#   inner   a layer's *-truncated (link, mpls, nsh, ipv4, ipv6, ipv6-extension, udp, tcp, gre, erspan, vxlan, geneve, bth, bth-extension)
+#           inside a report becomes report-inner-truncated (same status_at). 0 bytes left where a BTH would begin, inside a report: ok.
 #   hop     appended last, HOP_FROM_REPORT; not if the newest stack hop has the same node id. telemetry = report format if no other.
 #           ports: level 1, level 2 only without bit 1; queue_id of occupancy, else of drop. Fixed-header time of v1 is always present.
 
@@ -35,7 +39,7 @@ from int_analyzer import schema
 
 from .base import Base, Stop, bits, blank
 from .int_stack import ITEMS
-from .number import CSIG_TAG, IPV4, IPV6, MPLS, VLAN_TAGS
+from .number import IPV4, IPV6, MPLS, RECIRCULATED
 
 
 class Report(Base):
@@ -54,10 +58,11 @@ class Report(Base):
         kind = self.u(at + 12, 2)
         at += 14
         tags = 0
-        while (kind in VLAN_TAGS or kind == CSIG_TAG) and tags < 8 and at + 4 <= limit:
-            kind = self.u(at + 2, 2)
-            at += 4
+        while self.tag_bytes(kind) and tags < 8 and at + self.tag_bytes(kind) + 2 <= limit:
+            at += self.tag_bytes(kind) + 2
+            kind = self.u(at - 2, 2)
             tags += 1
+        kind = RECIRCULATED.get(kind, kind)
         if kind == IPV4:
             return self.plausible_ip(at, limit, 4)
         if kind == IPV6:
@@ -116,7 +121,7 @@ class Report(Base):
                     return True
             elif version == 2 and at + 8 <= limit:
                 walked = self.report_2(at, end, limit)
-                if walked["status"] in (None, "report-truncated") and self.evidence_2(walked, limit):
+                if self.evidence_2(walked, limit):
                     self.accept_2(walked, limit, level)
                     return True
         except Stop:
@@ -247,20 +252,24 @@ class Report(Base):
             row.update(buffer_id=value >> 24, buffer_depth_raw=value & 0xFFFFFF)
             row["present"] |= schema.HAS_REPORT_BUFFER
 
-    def report_2(self, at: int, end: int, limit: int) -> dict[str, Any]:
-        """Walk a v2.0 datagram (§13.3): rows, hops and inner packets; `status` and `at` where the walk broke off."""
+    def report_2(self, at: int, end: int, limit: int) -> list[dict[str, Any]]:
+        """Walk a v2.0 datagram (§13.3): an entry for every report, the last one with what ended the walk if it ended early."""
         group, node = self.u(at, 4), self.u(at + 4, 4)
-        walked: dict[str, Any] = {"rows": [], "hops": [], "inner": [], "status": None, "at": 0, "soft": None}
+        walked: list[dict[str, Any]] = []
         position = at + 8
-        try:
-            while position + 4 <= end:
-                position = self.report_2_single(position, end, limit, group, node, walked)
-        except Stop as stop:
-            walked.update(status=stop.status, at=stop.at)
+        while position + 4 <= end and len(walked) < 255:
+            entry: dict[str, Any] = {"row": None, "hop": None, "inner": None, "fault": None, "warning": None, "next": None}
+            walked.append(entry)
+            try:
+                self.report_2_single(position, end, limit, group, node, entry, len(walked) - 1)
+            except Stop as stop:
+                entry["fault"] = entry["fault"] or (stop.status, stop.at)
+                break
+            position = entry["next"]
         return walked
 
-    def report_2_single(self, at: int, end: int, limit: int, group: int, node: int, walked: dict[str, Any]) -> int:
-        """One individual report: appended to `walked`; gives where the next one begins."""
+    def report_2_single(self, at: int, end: int, limit: int, group: int, node: int, entry: dict[str, Any], number: int) -> None:
+        """One individual report: written into its entry, with where the next one begins."""
         self.reach(at, 4, end, limit)
         word = self.u(at, 4)
         kind, inner_type, length, words = word >> 28, word >> 24 & 15, word >> 16 & 255, word >> 8 & 255
@@ -268,7 +277,8 @@ class Report(Base):
             raise Stop("report-type", at)
         fixed = 8 if kind == 1 else 0
         start = at + 4 + fixed + 4 * words
-        inner_kind = {3: "ethernet", 4: "ipv4", 5: "ipv6"}.get(inner_type)
+        cablelabs = self.profile["int_dialect"] == "cablelabs-tps"
+        inner_kind = {2: "ethernet" if cablelabs else None, 3: "ethernet", 4: "ipv4", 5: "ipv6"}.get(inner_type)
         zero = length == 0 and inner_kind is not None and kind != 2 and start < end and self.plausible((inner_kind, start, end), limit)
         if zero or length == 255:
             report_end = end
@@ -281,34 +291,34 @@ class Report(Base):
         if kind == 0 and words:
             raise Stop("report-metadata-length", at)
         row = blank(schema.REPORTS)
-        row.update(packet=0, report=len(walked["rows"]), version=schema.FORMAT_REPORT_2, report_type=kind, inner_type=inner_type)
-        row.update(hw_id=group >> 22 & 63, sequence=group & 0x3FFFFF, node_id=node, metadata_bits=0)
+        row.update(packet=0, report=number, version=schema.FORMAT_REPORT_2, report_type=kind, inner_type=inner_type)
+        row.update(hw_id=group >> 22 & 63, sequence=(group & 0x3FFFFF) >> (6 if cablelabs else 0), node_id=node, metadata_bits=0)
         row.update(dropped=word >> 7 & 1, congested=word >> 6 & 1, tracked=word >> 5 & 1, intermediate=word >> 4 & 1)
-        hop = None
         if kind == 1:
             if start > limit:
                 raise Stop("report-truncated", at)
-            hop = self.report_2_metadata(at, words, row)
+            entry["hop"] = self.report_2_metadata(at, words, row)
         if zero:
-            self.warnings.add("report-length-zero")
-        walked["rows"].append(row)
-        walked["hops"].append(hop)
-        walked["inner"].append(None)
+            entry["warning"] = "report-length-zero"
+        entry.update(row=row, next=report_end)
         if kind != 2 and inner_kind is not None and start < report_end:
-            walked["inner"][-1] = (inner_kind, start, report_end)
+            entry["inner"] = (inner_kind, start, report_end)
         elif kind != 2 and inner_type == 1:
-            while start + 4 <= report_end:
-                self.reach(start, 4, report_end, limit)
-                tlv = self.u(start, 4)
-                tlv_end = start + 4 + 4 * (tlv >> 16 & 255)
-                if tlv_end > report_end:
-                    walked["soft"] = walked["soft"] or ("report-length", start)
-                    break
-                tlv_kind = {1: "ethernet", 2: "ipv4", 3: "ipv6"}.get(tlv >> 28)
-                if tlv_kind and tlv_end > start + 4 and walked["inner"][-1] is None:
-                    walked["inner"][-1] = (tlv_kind, start + 4, tlv_end)
-                start = tlv_end
-        return report_end
+            self.report_2_pieces(start, report_end, limit, entry)
+
+    def report_2_pieces(self, start: int, report_end: int, limit: int, entry: dict[str, Any]) -> None:
+        """TLVs of a report: the first packet among them is its inner packet."""
+        while start + 4 <= report_end:
+            self.reach(start, 4, report_end, limit)
+            tlv = self.u(start, 4)
+            tlv_end = start + 4 + 4 * (tlv >> 16 & 255)
+            if tlv_end > report_end:
+                entry["fault"] = ("report-length", start)
+                return
+            kind = {1: "ethernet", 2: "ipv4", 3: "ipv6"}.get(tlv >> 28)
+            if kind and tlv_end > start + 4 and entry["inner"] is None:
+                entry["inner"] = (kind, start + 4, tlv_end)
+            start = tlv_end
 
     def report_2_metadata(self, at: int, words: int, row: dict[str, Any]) -> dict[str, Any] | None:
         """Metadata of a RepType 1 report into its row; gives its hop."""
@@ -334,28 +344,39 @@ class Report(Base):
             position += 4 * size
         return hop if bitmap & 0x7FFF else None
 
-    def evidence_2(self, walked: dict[str, Any], limit: int) -> bool:
+    def evidence_2(self, walked: list[dict[str, Any]], limit: int) -> bool:
         """A v2.0 datagram that nobody configured is believed by what is in it."""
         strong = False
-        for row, inner in zip(walked["rows"], walked["inner"], strict=True):
-            plausible = inner is not None and self.plausible(inner, limit)
-            if inner is not None and row["inner_type"] >= 3 and not plausible:
+        for entry in walked:
+            row = entry["row"]
+            if entry["fault"] and entry["fault"][0] != "report-truncated":
+                return False
+            if row is None:
+                continue
+            plausible = entry["inner"] is not None and self.plausible(entry["inner"], limit)
+            if entry["inner"] is not None and row["inner_type"] >= 3 and not plausible:
                 return False
             strong = strong or plausible or (row["report_type"] == 1 and row["metadata_bits"] != 0)
-        return strong and walked["soft"] is None
+        return strong
 
-    def accept_2(self, walked: dict[str, Any], limit: int, level: int) -> None:
-        """Take over the reports of a v2.0 datagram and follow the first packet in it."""
+    def accept_2(self, walked: list[dict[str, Any]], limit: int, level: int) -> None:
+        """Take over the report of a v2.0 datagram that is this row's, and follow the packet in it."""
         self.found(schema.FORMAT_REPORT_2)
-        self.reports.extend(walked["rows"])
-        faults = [fault for fault in (walked["soft"], walked["status"] and (walked["status"], walked["at"])) if fault]
-        for status, at in faults:
-            self.fail(status, at)
-        with_packet = [number for number, inner in enumerate(walked["inner"]) if inner is not None]
-        if len(with_packet) > 1:
-            self.warnings.add("report-more")
-        if walked["rows"]:
-            followed = with_packet[0] if with_packet else 0
-            self.report_hop, self.report_format = walked["hops"][followed], schema.FORMAT_REPORT_2
-            if with_packet:
-                self.follow(walked["inner"][followed], limit, level)
+        if self.part:
+            # What stands in front of the reports belongs to the first row.
+            self.mirrors, self.options, self.roce = [], [], None
+            self.telemetry(0, [])
+            self.packet["telemetry_bytes"] = 0
+        self.more = len(walked) > self.part + 1
+        if not walked:
+            return
+        entry = walked[self.part]
+        if entry["warning"]:
+            self.warnings.add(entry["warning"])
+        if entry["fault"]:
+            self.fail(*entry["fault"])
+        if entry["row"] is not None:
+            self.reports.append(entry["row"])
+            self.report_hop, self.report_format = entry["hop"], schema.FORMAT_REPORT_2
+            if entry["inner"]:
+                self.follow(entry["inner"], limit, level)
