@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+import golden_packet
 import naive
 import pytest
 from golden_packet import GOLDEN, PCAPS
@@ -96,13 +97,12 @@ def without(data: bytes, ip: int, at: int, size: int, port: int | None = None) -
 
 
 @pytest.mark.parametrize("path", WORKED_GOLDEN, ids=lambda path: path.stem)
-def test_worked_packet_gives_exactly_its_golden_result(path: Path) -> None:
+def test_worked_packet_gives_exactly_its_golden_rows(path: Path) -> None:
     golden = json.loads(path.read_text())
-    profile = golden["profile"]
-    if "domains" in profile:
-        profile["domains"] = {int(domain): tuple(words) for domain, words in profile["domains"].items()}
     entry = WORKED[path.stem]
-    assert plain(naive.decode_packet(bytes.fromhex(entry["hex"]), entry["linktype"], profile=profile)) == golden["result"]
+    profile = golden_packet.profile_of(golden)
+    results = naive.decode_record(bytes.fromhex(entry["hex"]), entry["linktype"], profile=profile)
+    assert [plain(result) for result in results] == golden["results"]
 
 
 def test_every_worked_packet_has_a_golden_result() -> None:
@@ -111,17 +111,8 @@ def test_every_worked_packet_has_a_golden_result() -> None:
 
 @pytest.mark.parametrize("path", MADE_GOLDEN, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_packet_put_together_by_hand_is_read_as_its_parts_say(path: Path) -> None:
-    golden = json.loads(path.read_text())
-    data = bytes.fromhex("".join(part for part, _ in golden["parts"]))
-    result = naive.decode_packet(data, 1, profile=golden["profile"])
-    has(result["packet"], captured_bytes=len(data), **{**golden["packet"], "warnings": set(golden["packet"]["warnings"])})
-    assert result["dialect"] == golden["dialect"]
-    assert len(result["hops"]) == len(golden["hops"])
-    for hop, want in zip(result["hops"], golden["hops"], strict=True):
-        has(hop, **want)
-    assert (result["roce"] is None) == (golden["roce"] is None)
-    if golden["roce"]:
-        has(result["roce"], **golden["roce"])
+    golden = golden_packet.load(path)
+    golden.check(naive.decode_record(golden.data, 1, profile=golden.profile))
 
 
 def test_01_plain_rocev2_is_read_down_to_the_icrc() -> None:
@@ -205,23 +196,30 @@ def test_05_report_v1_adds_its_own_metadata_as_the_last_hop(profile: dict[str, A
 
 
 @pytest.mark.parametrize("profile", [None, {"report_ports": (32766,)}], ids=["by structure", "by port"])
-def test_06_coalesced_report_v2_gives_a_row_each_and_follows_the_first(profile: dict[str, Any] | None) -> None:
-    result, want = worked("06", profile), expected("06")
+def test_06_every_coalesced_report_v2_is_a_packet_of_its_own(profile: dict[str, Any] | None) -> None:
+    want = expected("06")
+    results = naive.decode_record(bytes.fromhex(WORKED[SHORT["06"]]["hex"]), 1, profile=profile)
     group = want["group"]
-    for row, entry in zip(result["reports"], want["reports"], strict=True):
-        has(row, version=schema.FORMAT_REPORT_2, hw_id=group["hw_id"], sequence=group["seq"], node_id=group["node_id"])
+    assert len(results) == len(want["reports"])
+    for part, (result, entry) in enumerate(zip(results, want["reports"], strict=True)):
+        (row,) = result["reports"]
+        has(result["packet"], part=part, report_count=1)
+        has(row, report=part, version=schema.FORMAT_REPORT_2, hw_id=group["hw_id"], sequence=group["seq"], node_id=group["node_id"])
         has(row, report_type=entry["rep_type"], inner_type=entry["in_type"], dropped=entry["d"], congested=entry["q"])
         has(row, tracked=entry["f"], intermediate=entry["i"])
-    first, md = result["reports"][0], want["reports"][0]["md"]
-    has(first, metadata_bits=int(want["reports"][0]["rep_md_bits"], 16), ingress_port=md["l1_ingress"], egress_port=0xFFFF)
-    has(first, ingress_port_2=md["l2_ingress"], egress_port_2=md["l2_egress"], queue_id=md["drop_queue_id"], drop_reason=md["drop_reason"])
-    has(first, queue_depth_raw=None, hop_latency_raw=None)
-    (hop,) = result["hops"]
+    first, second = results
+    row, md = first["reports"][0], want["reports"][0]["md"]
+    has(row, metadata_bits=int(want["reports"][0]["rep_md_bits"], 16), ingress_port=md["l1_ingress"], egress_port=0xFFFF)
+    has(row, ingress_port_2=md["l2_ingress"], egress_port_2=md["l2_egress"], queue_id=md["drop_queue_id"], drop_reason=md["drop_reason"])
+    has(row, queue_depth_raw=None, hop_latency_raw=None)
+    (hop,) = first["hops"]
     has(hop, node_id=1028, ingress_port=5, egress_port=0xFFFF, queue_id=3, queue_depth_raw=None)
     # 40 bytes of the dropped packet: IPv4, UDP and BTH, but not the RETH.
-    has(result["packet"], src_lo=int(ip_address("10.0.0.1")), ip_bytes=76, dst_port=4791, telemetry=schema.FORMAT_REPORT_2)
-    has(result["packet"], status="report-inner-truncated", status_at=118, warnings={"report-more", "report-inner-cut"})
-    has(result["roce"], opcode=10, psn=0xABCDEF, rkey=None, icrc_raw=None, payload_bytes=16)
+    has(first["packet"], src_lo=int(ip_address("10.0.0.1")), ip_bytes=76, dst_port=4791, telemetry=schema.FORMAT_REPORT_2)
+    has(first["packet"], status="report-inner-truncated", status_at=118, warnings={"report-inner-cut"})
+    has(first["roce"], opcode=10, psn=0xABCDEF, rkey=None, icrc_raw=None, payload_bytes=16)
+    # 28 bytes in a TLV: IPv4 and UDP of the same flow, not its BTH.
+    has(second["packet"], src_lo=int(ip_address("10.0.0.1")), dst_port=4791, telemetry=0, hop_count=0, status="ok", roce_row=None)
 
 
 def test_07_erspan_2_keeps_the_mirror_and_shows_the_cnp_inside() -> None:
@@ -250,10 +248,14 @@ def test_08_erspan_3_with_subheader_and_vlan_shows_the_nak_inside() -> None:
     has(result["roce"], msn=inner["aeth"]["msn"], icrc_raw=int(inner["icrc_wire_bytes"], 16), payload_bytes=0)
 
 
-def test_12_what_is_only_recognised_leaves_the_roce_behind_it_right() -> None:
-    result = worked("12")
-    has(result["packet"], formats=1 << schema.FORMAT_IOAM_OTHER | 1 << schema.FORMAT_ROCE, tunnels=0, hop_count=0, dst_port=4791)
+def test_12_direct_export_is_an_option_and_the_roce_behind_it_is_read() -> None:
+    result, want = worked("12"), expected("12")["ioam"]
+    has(result["packet"], formats=1 << schema.FORMAT_IOAM_DEX | 1 << schema.FORMAT_ROCE, tunnels=0, hop_count=0, dst_port=4791)
     has(result["packet"], status="ok", warnings=set(), telemetry=0)
+    (option,) = result["options"]
+    has(option, format=schema.FORMAT_IOAM_DEX, namespace=want["namespace"], flags=want["flags"], flow_id=int(want["flow_id"], 16))
+    has(option, extension_flags=int(want["ext_flags"], 16), trace_type=int(want["trace_type"], 16), sequence=want["sequence"])
+    has(option, sequence_bits=32, time_seconds=None, proof_packet_id=None, hop_id=None)
     assert result["roce"] == worked("11")["roce"]
 
 
@@ -295,8 +297,33 @@ def test_13_the_csig_tag_is_kept_as_it_stands() -> None:
     assert worked("01")["packet"]["csig"] is None
 
 
-def test_14_ifa_is_a_protocol_that_is_not_read() -> None:
-    has(worked("14")["packet"], status="not-udp", status_at=34, protocol=131, formats=0)
+def test_14_ifa_has_its_records_and_the_roce_behind_them() -> None:
+    result, want = worked("14"), expected("14")
+    ifa, md = want["ifa"], want["ifa_md_header"]
+    has(result["packet"], formats=1 << schema.FORMAT_IFA | 1 << schema.FORMAT_ROCE, telemetry=schema.FORMAT_IFA, namespace=ifa["gns"])
+    has(
+        result["packet"],
+        telemetry_flags=ifa["flags"]["i"] << 2,
+        instructions=md["request"] << 8 | md["action"],
+        status="ok",
+        warnings=set(),
+    )
+    has(result["packet"], remaining_hops=md["hop_limit"], telemetry_bytes=8 + 4 * md["current_len_words"], protocol=ifa["nexthdr"])
+    has(result["packet"], dst_port=want["udp"]["dport"], hop_count=2)
+    assert result["dialect"] == "ifa-32"
+    newest, oldest = want["hops_wire_order"]
+    for hop, record in zip(result["hops"], (oldest, newest), strict=True):
+        has(
+            hop,
+            node_id=record["device_id"],
+            hop_limit=record["ttl"],
+            egress_port=record["egress_port"],
+            ingress_port=record["ingress_port"],
+        )
+        has(hop, hop_latency_raw=record["latency_ns"], queue_id=newest["qid"], port_speed_bps=400_000_000_000)
+        has(hop, ingress_time_raw=newest["rx_sec"] * 10**9 + record["rx_nsec"])
+    has(result["hops"][1], queue_depth_raw=newest["queue_bytes"])
+    assert result["roce"] == worked("01")["roce"]
 
 
 def test_11_ioam_trace_skips_the_free_room_and_what_is_not_populated() -> None:
