@@ -111,9 +111,11 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     extensions, first_fragment, has_ip, behind_int, in_report, in_tcp = 0, 0, False, False, False, False
     gre_protocol, gre_sequence, report_kind, located = 0, 0, FORMAT_NONE, LOCATED_BY_STRUCTURE
     hop, roce_row, report_count, own_hop, own_format = first_hop, ABSENT32, 0, -1, FORMAT_NONE
-    if link_type != _LINK_ETHERNET:
+    if link_type == _LINK_ETHERNET:
+        kind, at, bad, vlan, csig = ethernet(buffer, at, limit, settings)
+    else:
         kind, at, bad, vlan, csig = link(buffer, at, limit, link_type, settings)
-        bad_at = at
+    bad_at = at
 
     for _ in range(_MAXIMUM_LAYERS):
         if bad != OK:
@@ -129,31 +131,65 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                 continue
         if kind == _END:
             break
-        if kind == _ETHERNET:
-            kind, at, bad, tag, signal = ethernet(buffer, at, limit, settings)
-            bad_at = at
-            if tag != ABSENT16:
-                vlan = tag
-            if csig == ABSENT_CSIG:
-                csig = signal
-        elif kind == _IPV4:
+        if kind == _IPV4:
             begin = at
             kind, at, limit, declared, bad, odd, options, first_fragment = ipv4(buffer, at, limit, declared, columns, row)
             bad_at = at
             odd = _inside_report(odd, in_report)
+            warnings |= odd
             if at != begin:
                 has_ip, source_port, destination_port = True, 0, 0
             if bad == NOT_UDP and is_among(get(columns, "packets.protocol", row), settings.ifa_protocols):
                 kind, bad = _IFA, OK
-            if options > 0:
-                seen, wrong, option = mri_option(buffer, begin + 20, begin + 20 + options)
-                bits, found = seen << FORMAT_MRI, FORMAT_MRI
-                if option != 0:
-                    added = read_mri(buffer, option, columns, row, first_hop)
-                if wrong != 0 and status == OK:
-                    status, status_at = MRI_LENGTH, wrong
             if kind == _IPV4 or kind == _IPV6:
                 kind, levels, bad, bad_at = _ip_in_ip(kind, levels, at)
+            if options == 0:
+                continue
+            seen, wrong, option = mri_option(buffer, begin + 20, begin + 20 + options)
+            bits, found = seen << FORMAT_MRI, FORMAT_MRI
+            if option != 0:
+                added = read_mri(buffer, option, columns, row, first_hop)
+            if wrong != 0 and status == OK:
+                status, status_at = MRI_LENGTH, wrong
+        elif kind == _UDP:
+            length = u16(buffer, at + 4) if limit - at >= 8 else 0
+            if limit - at < 8:
+                kind, bad, bad_at = _END, UDP_TRUNCATED, at
+            else:
+                source_port, destination_port = u16(buffer, at), u16(buffer, at + 2)
+                if length < 8:
+                    kind, bad, bad_at = _END, UDP_LENGTH, at
+                else:
+                    end = at + length
+                    if skip != 0 and end != declared:
+                        end += skip  # IFA does not count itself in the UDP length
+                    if end > declared and first_fragment == 0:
+                        warnings |= UDP_BEYOND_IP
+                        end = declared
+                    elif end < declared:
+                        warnings |= UDP_SHORT
+                    declared = end
+                    limit = min(limit, end)
+                    at += 8 + skip
+                    skip = 0
+                    if behind_int:
+                        kind = of_role(settings.port_roles[destination_port])
+                    else:
+                        service = get(columns, "packets.dscp", row)
+                        kind, at, located, report_kind = payload(
+                            buffer, at, limit, declared, destination_port, service, in_report, settings
+                        )
+            continue
+        elif kind == _BTH:
+            kind = _END
+            if not in_report or at < limit:
+                bad, bad_at, odd = read_bth(buffer, at, limit, declared, columns, counts[N_ROCE], row)
+                warnings |= odd
+                if bad != BTH_TRUNCATED:
+                    formats |= 1 << FORMAT_ROCE
+                    roce_row = counts[N_ROCE]
+                    counts[N_ROCE] += 1
+            continue
         elif kind == _IPV6:
             protocol, at, limit, declared, bad, odd = ipv6(buffer, at, limit, declared, columns, row)
             bad_at = at
@@ -187,34 +223,6 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     kind, bad = _of_next_header(protocol, settings)
                     if kind == _IPV4 or kind == _IPV6:
                         kind, levels, bad, bad_at = _ip_in_ip(kind, levels, at)
-        elif kind == _UDP:
-            length = u16(buffer, at + 4) if limit - at >= 8 else 0
-            if limit - at < 8:
-                kind, bad, bad_at = _END, UDP_TRUNCATED, at
-            else:
-                source_port, destination_port = u16(buffer, at), u16(buffer, at + 2)
-                if length < 8:
-                    kind, bad, bad_at = _END, UDP_LENGTH, at
-                else:
-                    end = at + length
-                    if skip != 0 and end != declared:
-                        end += skip  # IFA does not count itself in the UDP length
-                    if end > declared and first_fragment == 0:
-                        odd = UDP_BEYOND_IP
-                        end = declared
-                    elif end < declared:
-                        odd = UDP_SHORT
-                    declared = end
-                    limit = min(limit, end)
-                    at += 8 + skip
-                    skip = 0
-                    if behind_int:
-                        kind = of_role(settings.port_roles[destination_port])
-                    else:
-                        service = get(columns, "packets.dscp", row)
-                        kind, at, located, report_kind = payload(
-                            buffer, at, limit, declared, destination_port, service, in_report, settings
-                        )
         elif kind == _INT:
             begin = at
             bad, bad_at, odd, added, at, npt, destination_port, found = read_int(
@@ -238,14 +246,6 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                 kind = of_role(settings.port_roles[destination_port])
                 if bad == INT_VERSION_UNKNOWN and (at >= limit or (kind == _BTH and not plausible_bth(buffer, at, limit))):
                     kind = _END
-        elif kind == _BTH:
-            kind = _END
-            if not in_report or at < limit:
-                bad, bad_at, odd = read_bth(buffer, at, limit, declared, columns, counts[N_ROCE], row)
-                if bad != BTH_TRUNCATED:
-                    bits = 1 << FORMAT_ROCE
-                    roce_row = counts[N_ROCE]
-                    counts[N_ROCE] += 1
         elif kind == _TCP:
             if limit - at >= 4:
                 source_port, destination_port = u16(buffer, at), u16(buffer, at + 2)
@@ -282,6 +282,13 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                 put(columns, "mirrors.outer_src_hi", mirror, get(columns, "packets.src_hi", row))
                 put(columns, "mirrors.outer_src_lo", mirror, get(columns, "packets.src_lo", row))
                 counts[N_MIRRORS] = mirror + 1
+        elif kind == _ETHERNET:
+            kind, at, bad, tag, signal = ethernet(buffer, at, limit, settings)
+            bad_at = at
+            if tag != ABSENT16:
+                vlan = tag
+            if csig == ABSENT_CSIG:
+                csig = signal
         elif kind == _MPLS:
             tunnels |= _TUNNEL_MPLS
             kind, at, bad = mpls(buffer, at, limit)
