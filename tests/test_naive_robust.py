@@ -16,14 +16,7 @@ from int_analyzer import schema
 
 PCAPS = Path(__file__).parent.parent / "pcaps"
 WORKED = mutate.worked_packets()
-CONFIGURED: dict[str, Any] = {
-    "int_ports": (mutate.INT_PORT, 555),
-    "int_dscp": (23, 63),
-    "marker": 0x1122334455667788,
-    "report_ports": (32766, 6000, 1234),
-    "domains": {0x5453: (2, 0), 7: (1, 1)},
-    **mutate.TUNNELLED_INT,
-}
+CONFIGURED: dict[str, Any] = {**mutate.EVERYTHING, "int_ports": (mutate.INT_PORT, 555)}
 RECORDED = (
     "bmv2-geant-int-v1.0/s2-s4.pcap",
     "bmv2-geant-int-v1.0/s4-coll.pcap",
@@ -58,23 +51,33 @@ def fits(table: str, row: dict[str, Any]) -> None:
 
 
 def check(data: bytes, link_type: int = 1, original: int | None = None, profile: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Decode, and hold the result against what is true of every result."""
+    """Decode, and hold every row against what is true of every row; gives the first."""
     try:
-        result = naive.decode_packet(data, link_type, original, profile=profile)
+        results = naive.decode_record(data, link_type, original, profile=profile)
     except Exception as error:
         raise AssertionError(f"{error!r} on link type {link_type}: {data.hex()}") from error
+    for part, result in enumerate(results):
+        assert result["packet"]["part"] == part
+        check_row(data, result)
+        # Only of a datagram that has reports there is more than one row, and only the last may have none.
+        assert part == 0 or result["reports"] or part == len(results) - 1
+    return results[0]
+
+
+def check_row(data: bytes, result: dict[str, Any]) -> None:
+    """What is true of every row."""
     packet = result["packet"]
     assert packet["status"] in STATUS_NAMES
     assert packet["warnings"] <= WARNING_NAMES
     assert packet["hop_count"] == len(result["hops"])
     assert packet["report_count"] == len(result["reports"])
     assert (packet["roce_row"] is None) == (result["roce"] is None)
-    assert bool(packet["formats"] >> schema.FORMAT_ROCE & 1) == (result["roce"] is not None)
+    assert packet["part"] or bool(packet["formats"] >> schema.FORMAT_ROCE & 1) == (result["roce"] is not None)
     # A length may lead beyond what was captured, but only once: nothing is read there.
     assert packet["status_at"] <= len(data) + 4 * 256
-    assert bool(result["mirrors"]) == bool(packet["tunnels"] & 0x1C)
+    assert packet["part"] or bool(result["mirrors"]) == bool(packet["tunnels"] & 0x21C)
     fits("packets", packet)
-    for table in ("hops", "reports", "mirrors"):
+    for table in ("hops", "reports", "mirrors", "options"):
         for row in result[table]:
             fits(table, row)
     if result["roce"] is not None:
@@ -89,7 +92,6 @@ def check(data: bytes, link_type: int = 1, original: int | None = None, profile:
     assert packet["dialect"] == naive.DIALECT_NUMBERS[result["dialect"]]
     if packet["telemetry"] == schema.FORMAT_INT_MX:
         assert all(hop["present"] & schema.HOP_FROM_REPORT for hop in result["hops"])
-    return result
 
 
 def check_all(packets: Iterable[bytes], link_type: int = 1) -> None:

@@ -63,16 +63,37 @@ from .ioam import (
 )
 from .mirror import lumina
 from .mixture import carried
-from .number import CSIG, GENEVE_INT, GENEVE_IOAM, GRE_INT, HPCC_PORT, INT_PORT, LUMINA_PORT, MARKER, REPORT_PORT, ROCE_PORT, TUNNELLED_INT
+from .number import (
+    CSIG,
+    EVERYTHING,
+    GENEVE_INT,
+    GENEVE_IOAM,
+    GPE_INT,
+    GPE_IOAM,
+    GRE_INT,
+    HPCC_PORT,
+    IFA,
+    INT_PORT,
+    LUMINA_PORT,
+    MARKER,
+    REPORT_PORT,
+    ROCE_PORT,
+    TUNNELLED_INT,
+    WIDE_CSIG,
+)
 from .report import report_1, report_1_frame, report_2, single_report
 
 __all__ = [
     "ANY",
     "CSIG",
+    "EVERYTHING",
     "GENEVE_INT",
     "GENEVE_IOAM",
+    "GPE_INT",
+    "GPE_IOAM",
     "GRE_INT",
     "HPCC_PORT",
+    "IFA",
     "INT_PORT",
     "LUMINA_PORT",
     "MARKER",
@@ -80,6 +101,7 @@ __all__ = [
     "REPORT_PORT",
     "ROCE_PORT",
     "TUNNELLED_INT",
+    "WIDE_CSIG",
     "WORKED_FRAME",
     "WORKED_PACKETS",
     "Corners",

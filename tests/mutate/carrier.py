@@ -24,7 +24,7 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 
 from .frame import ethernet, ethertype, ip4, ip6, is_plain, roce_payload, udp_frame, udp_header
-from .number import CSIG, ROCE_PORT
+from .number import CSIG, ROCE_PORT, WIDE_CSIG
 
 
 def retagged(frame: bytes, tag: Packet) -> bytes:
@@ -37,6 +37,11 @@ def retagged(frame: bytes, tag: Packet) -> bytes:
 def csig_tagged(frame: bytes, *tags: int) -> bytes:
     """A frame with CSIG tags behind its MAC addresses."""
     return frame[:12] + b"".join(struct.pack("!HH", 0x9900, tag) for tag in tags) + frame[12:]
+
+
+def wide_csig_tagged(frame: bytes, tag: int) -> bytes:
+    """A frame with a wide CSIG tag behind its MAC addresses."""
+    return frame[:12] + struct.pack("!H", WIDE_CSIG) + tag.to_bytes(6, "big") + frame[12:]
 
 
 def gre(frame: bytes, protocol: int, payload: bytes, outer: Packet | None = None, **flags: int) -> bytes:

@@ -8,7 +8,10 @@ from typing import Any
 from scapy.layers.l2 import Dot1Q
 
 from .carrier import ANY, csig_tagged, extensions, mpls_labels, retagged, vlan_tags
+from .corner_dialect import dialect_corners
+from .corner_field import coalesced_corners, hpcc_corners, ifa_corners, lumina_corners, tag_corners, tcp_int_corners
 from .corner_int import int_05_corners, int_mx_corners, tcp_corners, tunnel_corners
+from .corner_ioam import ioam_corners
 from .frame import WORKED_FRAME, Corners, edited, ipv4_frame, opcode_frame, roce_payload, tcp_frame, udp_frame
 from .int_header import int_md_packet, mri_frame, mri_option, random_hops
 from .number import CSIG, INT_PORT, MARKER, REPORT_PORT, ROCE_PORT
@@ -105,7 +108,7 @@ def corner_cases() -> dict[str, tuple[bytes, dict[str, Any], str, set[str]]]:
         "report 2 of length 0 and nothing plausible": (
             report(report_2(single_report(bytes(40), 4, metadata={}, length=0))), report_ports, "report-length", set(),
         ),
-        "report 2 twice": (report(report_2(single_report(inner[14:], 4), single_report(inner[14:], 4))), {}, "ok", {"report-more"}),
+        "report 2 twice": (report(report_2(single_report(inner[14:], 4), single_report(inner[14:], 4))), {}, "ok", set()),
         "report 2 TLV": (
             report(report_2(single_report(struct.pack("!BBH", 0x20, (len(inner) - 14) // 4, 9) + inner[14:], 1))), {}, "ok", set(),
         ),
@@ -133,6 +136,14 @@ def corner_cases() -> dict[str, tuple[bytes, dict[str, Any], str, set[str]]]:
         **tunnel_corners(),
         **tcp_corners(),
         **csig_corners(),
+        **ioam_corners(),
+        **ifa_corners(),
+        **hpcc_corners(),
+        **lumina_corners(),
+        **tag_corners(),
+        **tcp_int_corners(),
+        **coalesced_corners(),
+        **dialect_corners(),
     }  # fmt: skip
 
 

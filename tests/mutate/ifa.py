@@ -49,7 +49,7 @@ def ifa_frame(
     protocol: int = IFA,
     metadata: bytes | None = None,
 ) -> bytes:
-    """The IPv4 or IPv6 packet of a plain frame with IFA in it: metadata behind the transport header, or behind all (tail stamp)."""
+    """The IPv4 or IPv6 packet of a plain frame with IFA in it: metadata behind the transport header, its stack behind all (tail stamp)."""
     old = ethertype(frame) == 0x0800
     following = frame[23] if old else frame[20]
     inside = frame[14 + 4 * (frame[14] & 15) :] if old else frame[54:]
@@ -58,7 +58,7 @@ def ifa_frame(
         size += 4 * ((inside[0] & 0xB0) >> 4).bit_count()
     header = struct.pack("!BBBB", version << 4 | namespace, following, flags, most)
     body = ifa_metadata(records) if metadata is None else metadata
-    carried = header + (inside + body if flags & TAIL_STAMP else inside[:size] + body + inside[size:])
+    carried = header + inside[:size] + (body[:4] + inside[size:] + body[4:] if flags & TAIL_STAMP else body + inside[size:])
     if old:
         return bytes(ethernet(0x0800) / ip4(protocol) / carried)
     return bytes(ethernet(0x86DD) / ip6(protocol) / carried)

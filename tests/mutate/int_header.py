@@ -16,8 +16,8 @@ from .carrier import gpe, gre
 from .frame import ethernet, ip4, ipv4_frame, roce_payload, udp_header
 from .number import GENEVE_INT, GRE_INT, INT_PORT, ROCE_PORT
 
-_TIMES = {"int-2.x": 2, "int-1.0": 1, "onos-basic": 1, "geant10": 2}
-_VERSIONS = {"int-2.x": 2, "int-1.0": 1, "onos-basic": 0, "geant10": 1}
+_TIMES = {"int-2.x": 2, "int-1.0": 1, "onos-basic": 1, "geant10": 2, "cablelabs-tps": 2, "noviflow10": 1, "geant04": 2}
+_VERSIONS = {"int-2.x": 2, "int-1.0": 1, "onos-basic": 0, "geant10": 1, "cablelabs-tps": 2, "noviflow10": 1, "geant04": 0}
 # bit → columns and their bits in the item (level-2 ids have no columns of their own)
 _ITEMS: tuple[tuple[tuple[str, int], ...], ...] = (
     (("node_id", 32),),
@@ -37,7 +37,7 @@ def instructions_of(hops: Sequence[Mapping[str, int]], dialect: str = "int-2.x")
     names = {name for hop in hops for name in hop}
     bitmap = 0
     for bit, item in enumerate(_ITEMS):
-        if any(name in names for name, _ in item) and (bit < 8 or dialect == "int-2.x"):
+        if any(name in names for name, _ in item) and (bit < 8 or _VERSIONS[dialect] == 2):
             bitmap |= 0x8000 >> bit
     return bitmap
 
@@ -48,7 +48,7 @@ def _hop_words(hop: Mapping[str, int], bitmap: int, dialect: str) -> bytes:
     for bit in range(16):
         if not bitmap & 0x8000 >> bit:
             continue
-        item = _ITEMS[bit] if bit < 8 or (bit == 8 and dialect == "int-2.x") else ()
+        item = _ITEMS[bit] if bit < 8 or (bit == 8 and _VERSIONS[dialect] == 2) else ()
         size = 32 * _TIMES[dialect] if bit in (4, 5) else 64 if bit == 6 and dialect != "geant10" else 32
         if not any(name in hop for name, _ in item):
             block += b"\xff" * (size // 8)
@@ -77,8 +77,9 @@ def int_md(
     bitmap = instructions_of(hops, dialect) if instructions is None else instructions
     stack = b"".join(_hop_words(hop, bitmap, dialect) + hop_extra for hop in reversed(hops)) + source_only
     word = _VERSIONS[dialect] << 28 | len(_hop_words({}, bitmap, dialect) + hop_extra) // 4 << 8 | remaining
-    if dialect == "int-2.x":
-        word |= (flags & 1) << 27 | (flags >> 1 & 1) << 26 | (flags >> 2 & 1) << 25
+    if _VERSIONS[dialect] == 2:
+        late = 2 if dialect == "cablelabs-tps" else 0
+        word |= ((flags & 1) << 27 | (flags >> 1 & 1) << 26 | (flags >> 2 & 1) << 25) >> late
         return struct.pack("!IHHHH", word, bitmap, domain, ds_instruction, 0) + stack
     word |= (flags >> 3 & 1) << 25 | (flags >> 1 & 1) << 24 | (flags >> 2 & 1) << 23
     return struct.pack("!IHH", word, bitmap, 0) + stack
@@ -97,18 +98,24 @@ def int_05(
     max_hops: int = 16,
     original_port: int = ROCE_PORT,
     original_dscp: int = 26,
-    protocol: int = 17,
+    protocol: int | None = 17,
+    dialect: str = "int-0.5",
+    rep: int = 0,
+    last: int = 0,
 ) -> bytes:
-    """INT v0.5 from its shim to its tail; `hops` and `flags` (C 8, E 2) as for `int_md_packet`, bit 6 is queue 2 with status 0x105."""
-    stack = b"".join(_hop_words(hop, instructions & 0xFDFF, "int-1.0") for hop in reversed(hops))
-    if instructions & 0x0200:
-        # Behind bits 0 to 5: queue id and congestion status.
-        before, words = (instructions & 0xFC00).bit_count(), (instructions & 0xFDFF).bit_count()
-        blocks = [stack[4 * words * number : 4 * words * (number + 1)] for number in range(len(hops))]
-        stack = b"".join(block[: 4 * before] + b"\x02\x00\x01\x05" + block[4 * before :] for block in blocks)
-    word = (flags >> 3 & 1) << 25 | (flags >> 1 & 1) << 24 | instructions.bit_count() << 16 | max_hops << 8 | len(hops)
-    body = struct.pack("!IHH", word, instructions, 0) + stack + struct.pack("!BHB", protocol, original_port, original_dscp)
-    return bytes([1, 0, 1 + len(body) // 4, 0]) + body
+    """INT v0.5 from its shim to its tail (`protocol` None: none, and `last` in the shim); `hops` and `flags` (C 8, E 2) as for
+    `int_md_packet`, bit 6 is queue 2 with status 0x105, `rep` the bits behind a version of 2 bits."""
+    widths = "geant04" if dialect == "geant04" else "int-1.0"
+    stack = b""
+    for hop in reversed(hops):
+        before, behind = (_hop_words(hop, instructions & part, widths) for part in (0xFC00, 0x01FF))
+        stack += before + (b"\x02\x00\x01\x05" if instructions & 0x0200 else b"") + behind
+    early = 0 if dialect == "int-0.5" else 2
+    word = (flags >> 3 & 1) << 25 + early | (flags >> 1 & 1) << 24 + early | rep << 28
+    word |= instructions.bit_count() << 16 | max_hops << 8 | len(hops)
+    tail = b"" if protocol is None else struct.pack("!BHB", protocol, original_port, original_dscp)
+    body = struct.pack("!IHH", word, instructions, 0) + stack + tail
+    return bytes([1, 0, 1 + len(body) // 4, last]) + body
 
 
 def shim(body: bytes, kind: int = 1, last: int = 0, *, npt: int = 0, length: int | None = None) -> bytes:
@@ -193,8 +200,8 @@ def int_md_packet(
     body = int_md(hops, dialect=dialect, instructions=instructions, remaining=remaining, flags=flags, domain=domain,
                   ds_instruction=ds_instruction, hop_extra=hop_extra, source_only=source_only)  # fmt: skip
     payload = roce_payload() if payload is None else payload
-    port = INT_PORT if npt and dialect == "int-2.x" else ROCE_PORT
-    if dialect == "int-2.x":
+    port = INT_PORT if npt and _VERSIONS[dialect] == 2 else ROCE_PORT
+    if _VERSIONS[dialect] == 2:
         shim = struct.pack("!BBH", 1 << 4 | npt << 2, len(body) // 4, {0: original_dscp << 2, 1: original_port, 2: 17}[npt])
         if npt == 2:
             payload = bytes(UDP(sport=0xC000, dport=original_port, len=8 + len(payload), chksum=0)) + payload

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from .carrier import gpe, gre
 from .frame import ethernet, ethertype, ip6, ipv4_frame
 from .int_header import geneve_int, geneve_option
-from .number import GENEVE_IOAM
+from .number import GENEVE_IOAM, GPE_IOAM
 
 PREALLOCATED, INCREMENTAL, POT, E2E, DEX = range(5)
 SNAPSHOT = 0x000002
@@ -145,7 +145,7 @@ def ioam_carriers(options: Sequence[Option], frame: bytes) -> Iterator[tuple[str
     yield "ipv6 destination", ipv6_inline(options, frame, header=60, kind=0x11)
     yield "ipv6 around", ipv6_around(options, frame)
     yield "vxlan-gpe", gpe_ioam(options, frame)
-    yield "vxlan-gpe of VPP", gpe_ioam(options, frame, protocol=5)
+    yield "vxlan-gpe, configured", gpe_ioam(options, frame, protocol=GPE_IOAM)
     for name, carried in nsh_frames(nsh_ioam(options, frame)):
         yield "nsh in " + name, carried
     if sum(4 + len(body) for _, body in options) <= 252 and all(len(body) <= 124 for _, body in options):
