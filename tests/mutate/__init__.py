@@ -49,7 +49,6 @@ from .ioam import (
     gpe_ioam,
     incremental,
     ioam_carriers,
-    ioam_mixture,
     ipv6_around,
     ipv6_inline,
     node_words,
@@ -62,7 +61,7 @@ from .ioam import (
     trace_node,
 )
 from .mirror import lumina
-from .mixture import carried
+from .mixture import carried, field_mixture, ioam_mixture
 from .number import (
     CSIG,
     EVERYTHING,
@@ -115,6 +114,7 @@ __all__ = [
     "dex",
     "e2e",
     "edited",
+    "field_mixture",
     "fragments",
     "geneve_int",
     "geneve_ioam",

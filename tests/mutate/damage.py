@@ -39,6 +39,16 @@ def scrambled(data: bytes, seed: int, count: int) -> Iterator[bytes]:
         yield bytes(changed[: rng.randrange(len(changed) + 1)] if rng.random() < 0.3 else changed)
 
 
+def damaged(rng: random.Random, frame: bytes) -> bytes:
+    """A frame as it is, or with a few bytes changed, or cut."""
+    if rng.random() < 0.5:
+        changed = bytearray(frame)
+        for _ in range(rng.randrange(1, 4)):
+            changed[min(len(changed) - 1, 14 + int(rng.expovariate(1 / 48)))] = rng.choice((0, 1, 3, 8, 0x20, 0xFF, rng.randrange(256)))
+        frame = bytes(changed)
+    return frame[: rng.randrange(len(frame) + 1)] if rng.random() < 0.3 else frame
+
+
 def junk(seed: int, count: int) -> Iterator[bytes]:
     """Random bytes, bare and behind an Ethernet/IP/UDP header that leads into each of the decoders."""
     rng = random.Random(seed)

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator, Sequence
 
 from .carrier import gpe, gre
-from .frame import ethernet, ethertype, ip6, ipv4_frame
+from .frame import ethernet, ethertype, ip6
 from .int_header import geneve_int, geneve_option
 from .number import GENEVE_IOAM, GPE_IOAM
 
@@ -187,24 +187,3 @@ def random_options(rng: random.Random) -> list[Option]:
             body += bytes(4 * rng.randrange(1, 4))
         options.append((kind, body[:248]))
     return options
-
-
-def ioam_mixture(seed: int, count: int, inside: Sequence[bytes]) -> Iterator[bytes]:
-    """IOAM of every type in every carrier around one of the frames `inside`; some of it damaged or cut."""
-    rng = random.Random(seed)
-    for _ in range(count):
-        frame = rng.choice(inside)
-        packets = [packet for _, packet in ioam_carriers(random_options(rng), frame)]
-        if rng.random() < 0.2:
-            packets.append(ipv4_frame(b"", nsh(frame, rng.randrange(9), kind=rng.randrange(4)), 47))
-        yield damaged(rng, rng.choice(packets))
-
-
-def damaged(rng: random.Random, frame: bytes) -> bytes:
-    """A frame as it is, or with a few bytes changed, or cut."""
-    if rng.random() < 0.5:
-        changed = bytearray(frame)
-        for _ in range(rng.randrange(1, 4)):
-            changed[min(len(changed) - 1, 14 + int(rng.expovariate(1 / 48)))] = rng.choice((0, 1, 3, 8, 0x20, 0xFF, rng.randrange(256)))
-        frame = bytes(changed)
-    return frame[: rng.randrange(len(frame) + 1)] if rng.random() < 0.3 else frame

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 
-from .carrier import ANY, csig_tagged
+from .carrier import ANY, csig_tagged, gre, wide_csig_tagged
+from .damage import damaged
 from .frame import WORKED_FRAME, roce_payload, tcp_frame, udp_frame
+from .hpcc import hpcc_drawn, hpcc_simulated, random_hpcc_hops
+from .ifa import INBAND, TAIL_STAMP, ifa_frame, ifa_metadata, random_record
 from .int_header import (
     geneve_int,
     geneve_option,
@@ -21,8 +25,10 @@ from .int_header import (
     shim,
     shim_1,
 )
-from .number import GENEVE_INT, INT_PORT, MARKER, ROCE_PORT
-from .report import report_1_frame
+from .ioam import ioam_carriers, nsh, random_options
+from .mirror import lumina
+from .number import GENEVE_INT, HPCC_PORT, IFA, INT_PORT, MARKER, REPORT_PORT, ROCE_PORT
+from .report import report_1_frame, report_2, single_report
 
 
 def carried(seed: int, count: int) -> Iterator[bytes]:
@@ -70,9 +76,60 @@ def carried(seed: int, count: int) -> Iterator[bytes]:
             frame = rng.choice((report_1_frame, csig_tagged, ANY["vlan"], ANY["erspan-2"]))(inner)
         else:
             frame = inner
-        if rng.random() < 0.5:
-            changed = bytearray(frame)
-            for _ in range(rng.randrange(1, 4)):
-                changed[min(len(changed) - 1, 14 + int(rng.expovariate(1 / 48)))] = rng.choice((0, 1, 3, 8, 0x20, 0xFF, rng.randrange(256)))
-            frame = bytes(changed)
-        yield frame[: rng.randrange(len(frame) + 1)] if rng.random() < 0.3 else frame
+        yield damaged(rng, frame)
+
+
+def ioam_mixture(seed: int, count: int, inside: Sequence[bytes]) -> Iterator[bytes]:
+    """IOAM of every type in every carrier around one of the frames `inside`; some of it damaged or cut."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        frame = rng.choice(inside)
+        packets = [packet for _, packet in ioam_carriers(random_options(rng), frame)]
+        if rng.random() < 0.2:
+            packets.append(gre(frame, 0x894F, nsh(frame, rng.randrange(9), kind=rng.randrange(4))))
+        yield damaged(rng, rng.choice(packets))
+
+
+def field_mixture(seed: int, count: int, inside: Sequence[bytes]) -> Iterator[bytes]:
+    """IFA, HPCC, Lumina, wide CSIG, TCP-INT and datagrams of reports around plain frames `inside`; some of it damaged or cut."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        frame = rng.choice(inside)
+        kind = rng.randrange(7)
+        if kind < 2:
+            records = [random_record(rng) for _ in range(rng.choice((0, 1, 1, 2, 5)))]
+            words = rng.choice((None, None, None, rng.randrange(256)))
+            flags = rng.choice((INBAND, 0, INBAND | TAIL_STAMP, TAIL_STAMP, rng.randrange(32)))
+            metadata = ifa_metadata(
+                records, request=rng.randrange(256), action=rng.randrange(256), hop_limit=rng.randrange(256), words=words
+            )
+            around = {"version": rng.choice((2, 2, 2, 3, 1)), "namespace": rng.randrange(16), "protocol": rng.choice((IFA, IFA, 253))}
+            packet = ifa_frame(records, frame, flags=flags, metadata=metadata, **around)
+        elif kind == 2:
+            hops = random_hpcc_hops(rng, rng.choice((0, 1, 3, 5, 7, 15)))
+            size = rng.choice((None, None, None, rng.randrange(300)))
+            header = hpcc_simulated(hops, count=size) if rng.random() < 0.5 else hpcc_drawn(hops, count=size and size & 15)
+            packet = udp_frame(header + rng.choice((b"", b"text", roce_payload())), HPCC_PORT)
+        elif kind == 3:
+            packet = lumina(WORKED_FRAME, time=rng.randrange(1 << 48), sequence=rng.randrange(1 << 48), event=rng.randrange(5))
+            packet = rng.choice((packet, packet, ANY["vlan"](packet), ANY["erspan-3"](packet), report_1_frame(packet)))
+        elif kind == 4:
+            packet = rng.choice((wide_csig_tagged(frame, rng.randrange(1 << 48)), wide_csig_tagged(csig_tagged(frame, 5), 6)))
+            packet = rng.choice((packet, csig_tagged(packet, 7), frame[:12] + b"\xbf" + bytes([4 + rng.randrange(2)]) + frame[14:]))
+        elif kind == 5:
+            option = bytes([0x72, rng.choice((12, 12, 12, 8, 0)), *rng.randbytes(10)])
+            packet = tcp_frame(b"text", options=rng.choice((option, b"\x01\x01\x01\x01" + option, option + option, bytes(4) + option)))
+        else:
+            packet = udp_frame(report_2(*(_random_report(rng, frame) for _ in range(rng.choice((0, 1, 2, 2, 3, 6))))), REPORT_PORT)
+        yield damaged(rng, packet)
+
+
+def _random_report(rng: random.Random, frame: bytes) -> bytes:
+    """One individual report, mostly right."""
+    metadata = {bit: rng.randrange(1 << 32) for bit in rng.sample(range(1, 16), rng.randrange(4))} if rng.random() < 0.7 else None
+    inner, kind = rng.choice(((frame, 3), (frame, 2), (frame[14:], 4), (frame[14:], 5), (b"", 0), (struct.pack("!BBH", 0x10, 99, 1), 1)))
+    if kind == 1 or rng.random() < 0.2:
+        padded = frame + bytes(-len(frame) % 4)
+        inner, kind = struct.pack("!BBH", rng.choice((0x10, 0x00, 0x20)), rng.choice((len(padded) // 4, 1, 255)) & 255, 1) + padded, 1
+    length = rng.choice((None, None, None, None, None, 0, 255, rng.randrange(64)))
+    return single_report(inner[:200], kind, metadata=metadata, flags=rng.randrange(16), length=length)
