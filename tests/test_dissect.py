@@ -20,7 +20,7 @@ from int_analyzer.dissect.dissection import read_packets
 from int_analyzer.dissect.field import Header
 from int_analyzer.dissect.headers import int_md, ioam, network, report, roce, tunnel
 from int_analyzer.formats.dialect import DIALECTS, bits_set, words_per_hop
-from int_analyzer.formats.int_report import metadata_words
+from int_analyzer.formats.report_2 import metadata_words
 from int_analyzer.formats.roce import OPCODES
 from int_analyzer.profile import Profile, parse_profile
 

@@ -14,7 +14,7 @@ import pytest
 
 import int_analyzer as ia
 from int_analyzer import row_files, schema, tables
-from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_ROCE, Columns, allocate
+from int_analyzer.columns import N_HOPS, N_MIRRORS, N_OPTIONS, N_PACKETS, N_ROCE, Columns, allocate
 from int_analyzer.errors import IntAnalyzerError
 from int_analyzer.profile import parse_profile
 from int_analyzer.reading import Reading
@@ -35,7 +35,7 @@ def columns_of(packets: list[dict[str, Any]], **others: list[dict[str, Any]]) ->
             for name, value in row.items():
                 getattr(getattr(columns, table), name)[number] = value
     columns.counts[N_PACKETS] = len(packets)
-    for index, table in ((N_HOPS, "hops"), (N_ROCE, "roce"), (N_MIRRORS, "mirrors")):
+    for index, table in ((N_HOPS, "hops"), (N_ROCE, "roce"), (N_MIRRORS, "mirrors"), (N_OPTIONS, "options")):
         columns.counts[index] = len(others.get(table, []))
     return columns
 
@@ -45,6 +45,7 @@ def rows(columns: Columns, table: str, **options: Any) -> list[dict[str, Any]]:
 
 
 PACKET = {
+    "part": 0,
     "time_ns": 5,
     "ip_version": 4,
     "src_hi": 0,

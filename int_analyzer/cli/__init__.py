@@ -36,7 +36,7 @@ Every verb takes classic pcap and pcapng, plain, .gz or .zst, and says more with
   int-analyzer doctor                         what is installed, what would not work and why""",
 )
 app.command("analyze", short_help="which port is congested, since when, and whose traffic it is", epilog=analyze.EXAMPLES)(analyze.analyze)
-app.command("decode", short_help="the rows: packets, hops, RoCEv2, reports, mirrors", epilog=decode.EXAMPLES)(decode.decode)
+app.command("decode", short_help="the rows: packets, hops, RoCEv2, reports, mirrors, options", epilog=decode.EXAMPLES)(decode.decode)
 app.command("show", short_help="single packets, header by header", epilog=show.EXAMPLES)(show.show)
 app.command("graph", short_help="the paths as json, dot, graphml or svg", epilog=graph.EXAMPLES)(graph.graph)
 app.command("wireshark-plugin", short_help="INT and telemetry reports for Wireshark, as a Lua plugin", epilog=wireshark_plugin.EXAMPLES)(

@@ -30,6 +30,7 @@ class Table(StrEnum):
     roce = "roce"
     reports = "reports"
     mirrors = "mirrors"
+    options = "options"
 
 
 class Format(StrEnum):

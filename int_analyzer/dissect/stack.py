@@ -151,8 +151,8 @@ def _version_05(data: Buffer, at: int, end: int, limit: int, step: Step) -> Iter
     """v0.5: metadata header, hops, tail."""
     branch = of_header(int_header.MD_05, data, at, limit)
     _say_if_replaced(branch, step)
-    items = int_header.hop_layout_05(branch.number("instructions") or 0)
-    hop_bytes = 4 * (branch.number("instruction_count") or 0)
+    items = int_header.hop_layout_05(branch.number("instructions") or 0, DIALECTS[step.dialect].time_words)
+    hop_bytes = sum(item.bytes for item in items)
     branch.branches += _hops(data, at + int_header.MD_05.bytes, hop_bytes, items, step, int_header.SPEC_05)
     yield branch
     yield of_header(int_header.TAIL_05, data, end - 4, limit)

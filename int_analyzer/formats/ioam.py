@@ -83,7 +83,7 @@ def ioam(
         status, found = _edge_to_edge(buffer, data, end, limit, columns, out), FORMAT_IOAM_E2E
     else:
         status, found = _direct_export(buffer, data, end, limit, columns, out), FORMAT_IOAM_DEX
-    if status == CUT:
+    if status == CUT and data + (8 if kind == TYPE_DEX else 4) > limit:
         return CUT, option, 0, -1, FORMAT_NONE
     if status == OK and not add_option(columns, counts, row, found):
         status = OPTION_LIMIT
