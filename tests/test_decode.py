@@ -25,8 +25,13 @@ PROFILES: dict[str, dict[str, Any] | None] = {
     "no profile": None,
     "by port": {"int_ports": (54321,), "report_ports": (32766,), "domains": {0x5453: (2, 0)}},
     "by DSCP": {"int_dscp": (0x17, 0x3F)},
-    "by everything": {"int_dscp": (0x17, 0x3F), "marker": mutate.MARKER, "domains": {7: (1, 1)}, **mutate.EVERYTHING},
+    "by everything": mutate.EVERYTHING,
 }
+DIALECTS: dict[str, dict[str, Any]] = {
+    name: {**mutate.EVERYTHING, "int_ports": (mutate.INT_PORT,), "int_dialect": name, "hpcc_layout": "ns3"}
+    for name in ("int-2.x", "geant10", "onos-fabric", "geant04", "cablelabs-tps", "noviflow10")
+}
+INSIDE = mutate.plain_frames()
 KERNEL_HOP = {column.name for column in schema.HOPS if column.source == "kernel"}
 
 
@@ -98,13 +103,22 @@ def test_corner_case_gets_its_status_and_warnings(name: str) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_telemetry_in_everything_that_carries_it_is_read_alike(profile: str) -> None:
     agree(mutate.carried(len(profile), 2000), 1, PROFILES[profile])
+    agree(mutate.ioam_mixture(len(profile), 1000, INSIDE), 1, PROFILES[profile])
+    agree(mutate.field_mixture(len(profile), 1000, INSIDE), 1, PROFILES[profile])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_configured_dialect_is_read_alike(dialect: str) -> None:
+    agree(mutate.carried(len(dialect), 500), 1, DIALECTS[dialect])
+    agree(mutate.field_mixture(len(dialect), 500, INSIDE), 1, DIALECTS[dialect])
+    agree([data for data, *_ in mutate.corner_cases().values()], 1, DIALECTS[dialect])
 
 
 @pytest.mark.parametrize("name", sorted(mutate.corner_cases()))
 def test_corner_case_damaged_is_read_alike_under_every_profile(name: str) -> None:
     data = mutate.corner_cases()[name][0]
     for number, profile in enumerate(PROFILES.values()):
-        agree([data, *list(mutate.byte_changes(data, 4))[number::12]], 1, profile)
+        agree([data, *list(mutate.byte_changes(data, 4))[number::16]], 1, profile)
 
 
 def test_random_bytes_are_read_alike() -> None:

@@ -13,7 +13,10 @@ import mutate
 import naive
 import pytest
 from golden_packet import PCAPS
+from scapy.contrib.nsh import NSH
 from test_naive import SHORT, WORKED, decoded, has, worked
+
+from int_analyzer import schema
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")
@@ -202,3 +205,41 @@ def test_tshark_reads_the_same_mirrors(tmp_path: Path) -> None:
     has(worked("08")["mirrors"][0], hw_id=three["erspan.hw"][0], granularity=three["erspan.gra"][0], direction=three["erspan.direction"][0])
     has(worked("08")["mirrors"][0], platform_id=three["erspan.platid"][0])
     has(worked("08")["roce"], msn=three["infiniband.aeth.msn"][0])
+
+
+@needs_tshark
+def test_tshark_and_scapy_read_the_same_service_headers(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    frames = []
+    for _ in range(60):
+        size = rng.randrange(6)
+        metadata = {"kind": 1} if rng.random() < 0.5 else {"kind": 2, "context": struct.pack("!HBB", 0x100, 7, 4 * size) + bytes(4 * size)}
+        inner, following = rng.choice(((mutate.WORKED_FRAME, 3), (mutate.WORKED_FRAME[14:], 1), (mutate.nsh(mutate.WORKED_FRAME, 3), 4)))
+        frames.append(next(mutate.nsh_frames(mutate.nsh(inner, following, **metadata)))[1])
+    names = ("nsh.length", "nsh.mdtype", "nsh.nextproto", "infiniband.bth.psn")
+    for frame, row in zip(frames, tshark(write_pcap(tmp_path / "nsh.pcap", frames), *names), strict=True):
+        result = naive.decode_packet(frame, 1)
+        has(result["packet"], status="ok", tunnels=0x100)
+        assert row["infiniband.bth.psn"] == [result["roce"]["psn"]] == [0xABCDEF]
+        scapy = NSH(frame[14:])
+        assert (row["nsh.length"][0], row["nsh.mdtype"][0], row["nsh.nextproto"][0]) == (scapy.length, scapy.mdtype, scapy.nextproto)
+        assert frame[14 + 4 * scapy.length :].endswith(mutate.WORKED_FRAME[14:])
+
+
+@needs_tshark
+def test_tshark_finds_the_same_packet_behind_ioam_in_geneve(tmp_path: Path) -> None:
+    options = [
+        (1, mutate.incremental([bytes(4)], 0x800000)),
+        (2, mutate.pot(1, 2)),
+        (3, mutate.e2e(0x8000, sequence=9)),
+        (4, mutate.dex(0xC0)),
+    ]
+    frame = mutate.geneve_ioam(options, mutate.WORKED_FRAME)
+    (row,) = tshark(write_pcap(tmp_path / "geneve.pcap", [frame]), "geneve.option.type", "geneve.option.length", "infiniband.bth.psn")
+    result = naive.decode_packet(frame, 1, profile=mutate.EVERYTHING)
+    assert row["geneve.option.type"] == [kind for kind, _ in options]
+    sizes = [4 + len(body) for _, body in options]
+    assert row["geneve.option.length"] == [sum(sizes), *sizes]
+    assert row["infiniband.bth.psn"] == [result["roce"]["psn"]]
+    assert [option["format"] for option in result["options"]] == [schema.FORMAT_IOAM_POT, schema.FORMAT_IOAM_E2E, schema.FORMAT_IOAM_DEX]
+    has(result["packet"], telemetry=schema.FORMAT_IOAM_INCREMENTAL, status="ok")

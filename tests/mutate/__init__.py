@@ -61,7 +61,7 @@ from .ioam import (
     trace_node,
 )
 from .mirror import lumina
-from .mixture import carried, field_mixture, ioam_mixture
+from .mixture import carried, field_mixture, ioam_mixture, plain_frames
 from .number import (
     CSIG,
     EVERYTHING,
@@ -154,6 +154,7 @@ __all__ = [
     "nsh_frames",
     "nsh_ioam",
     "opcode_frame",
+    "plain_frames",
     "pot",
     "random_hops",
     "random_hpcc_hops",

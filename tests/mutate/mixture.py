@@ -10,7 +10,7 @@ from .carrier import ANY, csig_tagged, gre, wide_csig_tagged
 from .damage import damaged
 from .frame import WORKED_FRAME, roce_payload, tcp_frame, udp_frame
 from .hpcc import hpcc_drawn, hpcc_simulated, random_hpcc_hops
-from .ifa import INBAND, TAIL_STAMP, ifa_frame, ifa_metadata, random_record
+from .ifa import INBAND, TAIL_STAMP, ifa_frame, ifa_metadata, ifa_record, random_record
 from .int_header import (
     geneve_int,
     geneve_option,
@@ -18,6 +18,7 @@ from .int_header import (
     gre_int,
     int_05,
     int_md,
+    int_md_packet,
     int_mx,
     mri_frame,
     mri_option,
@@ -25,10 +26,26 @@ from .int_header import (
     shim,
     shim_1,
 )
-from .ioam import ioam_carriers, nsh, random_options
+from .ioam import dex, ioam_carriers, ipv6_around, nsh, random_options, trace
 from .mirror import lumina
 from .number import GENEVE_INT, HPCC_PORT, IFA, INT_PORT, MARKER, REPORT_PORT, ROCE_PORT
 from .report import report_1_frame, report_2, single_report
+
+
+def plain_frames() -> list[bytes]:
+    """Plain frames of many kinds, for what goes inside something else."""
+    hops = random_hops(1, 2)
+    reports = (single_report(WORKED_FRAME[14:], 4, metadata={3: 9}), single_report(WORKED_FRAME[14:], 4))
+    return [
+        WORKED_FRAME,
+        udp_frame(int_05(hops) + roce_payload(), 9),
+        tcp_frame(b"text"),
+        int_md_packet(hops, ip_version=6),
+        mri_frame(mri_option([(1, 2)])),
+        ipv6_around([(0, trace([bytes(4)], 0x800000)), (4, dex(0xC0))], WORKED_FRAME),
+        ifa_frame([ifa_record()], WORKED_FRAME),
+        udp_frame(report_2(*reports), REPORT_PORT),
+    ]
 
 
 def carried(seed: int, count: int) -> Iterator[bytes]:
