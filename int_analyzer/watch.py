@@ -53,8 +53,8 @@ def _rewired(function: Callable[..., Any], watch: Watch) -> Callable[..., Any]:
     assert isinstance(function, types.FunctionType)
     namespace = dict(function.__globals__)
     for name in function.__code__.co_names:
-        called = namespace.get(name)
         if name in _WALKS:
-            called = _rewired(namespace[name], watch)
-        namespace[name] = watch(name, called) if name in LAYERS and callable(called) else called
+            namespace[name] = _rewired(namespace[name], watch)
+        if name in LAYERS and name in namespace:
+            namespace[name] = watch(name, namespace[name])
     return types.FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)

@@ -11,6 +11,9 @@ from int_analyzer.watch import HPCC, IFA, INT, INT_CARRIED, IOAM, MRI, decode_pa
 _HOPS_ADDED = {INT: 3, INT_CARRIED: 3, IOAM: 3, IFA: 2, HPCC: 2}
 """Layers with hops, and where in their results their number stands: −1 if they have left the rows alone. MRI gives it alone."""
 
+_PACKETS, _LEAST_BYTES = 64, 8
+"""Capacity of the columns: 512 rows of every table, and room for options of 8 bytes and hops of 4 wherever they fit into the packet."""
+
 
 class Hop(NamedTuple):
     """A row of hops as it stood behind the layer that wrote it: position on the path, presence bits."""
@@ -47,7 +50,7 @@ class Trace(NamedTuple):
 
 def trace(data: bytes, record: Sequence[int], settings: Any) -> Trace:
     """Run the kernel over one packet. `record` is what capture.records.next_record filled; `data` are the captured bytes alone."""
-    columns = allocate()
+    columns = allocate(max(_PACKETS, len(data) // _LEAST_BYTES))
     target = columns.by_name()
     steps: list[Step] = []
     parts: list[list[Step]] = []

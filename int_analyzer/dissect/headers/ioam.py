@@ -110,7 +110,7 @@ SNAPSHOT = Header(
     "ioam.snapshot",
     "opaque state snapshot",
     _NODE_SPEC,
-    (Field("length", 8, "of its data", unit="words"), _absent("schema", 24, form=Form.HEX)),
+    (Field("length", 8, "of its data", unit="words"), _absent("schema", 24, column="hops.snapshot_schema", form=Form.HEX)),
 )
 POT = Header("ioam.pot", "IOAM proof of transit", f"{_RFC} §4.5", (_NAMESPACE, Field("pot_type", 8), Field("flags", 8, form=Form.HEX)))
 POT_0 = Header(
