@@ -22,7 +22,7 @@ from int_analyzer.formats.tcp_int import LENGTH as TCP_INT_LENGTH
 from int_analyzer.schema import FORMAT_NONE, STATUS_CODE
 from int_analyzer.wire import layer
 from int_analyzer.wire.ethernet import LINK_SLL, LINK_SLL2
-from int_analyzer.wire.ip import NEXT_DESTINATION, NEXT_HOP_BY_HOP, NEXT_ROUTING, PROTOCOL_TCP, PROTOCOL_UDP, of_protocol
+from int_analyzer.wire.ip import NEXT_DESTINATION, NEXT_HOP_BY_HOP, NEXT_ROUTING, PROTOCOL_GRE, PROTOCOL_TCP, PROTOCOL_UDP, of_protocol
 from int_analyzer.wire.read import Buffer, u8, u16, u24
 from int_analyzer.wire.tunnel import GENEVE_CLASS_INT
 
@@ -340,6 +340,7 @@ class Planner:
         protocol, skip, tail = step.result[4:7]
         self.plan.keep(at, min(at + 4, limit))
         if protocol < 0:
+            self._ifa_refused(at, limit)
             return
         self._declared = declared - tail
         self._whole = self._whole and skip == 0
@@ -349,6 +350,16 @@ class Planner:
         metadata = at + 4 + _transport_bytes(self._data, at + 4, protocol)
         self.plan.keep(metadata, min(metadata + skip, limit))
         self.plan.keep(declared - tail, min(declared, limit))
+
+    def _ifa_refused(self, at: int, limit: int) -> None:
+        """Of IFA whose stack cannot be read the headers that say why."""
+        if limit - at < 4 or u8(self._data, at + 1) not in (PROTOCOL_UDP, PROTOCOL_TCP, PROTOCOL_GRE):
+            return
+        transport, protocol = at + 4, u8(self._data, at + 1)
+        self.plan.keep(transport, min(transport + (_TCP_BYTES if protocol == PROTOCOL_TCP else 8), limit))
+        if limit - transport >= 8 and (protocol != PROTOCOL_TCP or limit - transport >= _TCP_BYTES):
+            metadata = transport + _transport_bytes(self._data, transport, protocol)
+            self.plan.keep(metadata, min(metadata + 4, limit))
 
     def _hpcc(self, step: Step) -> None:
         at, limit, declared = step.arguments[1:4]
@@ -365,8 +376,10 @@ class Planner:
         at, limit = step.arguments[1:3]
         if step.result != FORMAT_NONE:
             option = at + _TCP_BYTES
-            while u8(self._data, option) != TCP_INT_KIND:
-                option += 1 if u8(self._data, option) == TCP_INT_FILLER else u8(self._data, option + 1)
+            while u8(self._data, option) != TCP_INT_KIND or u8(self._data, option + 1) != TCP_INT_LENGTH:
+                size = 1 if u8(self._data, option) == TCP_INT_FILLER else u8(self._data, option + 1)
+                self.plan.keep(option, option + min(size, 2))
+                option += size
             self.plan.keep(option, min(option + TCP_INT_LENGTH, limit))
 
     def _bth(self, step: Step) -> None:

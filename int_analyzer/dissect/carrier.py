@@ -12,6 +12,7 @@ from int_analyzer.dissect.trace import Step
 from int_analyzer.formats.int_md import LOCATED_BY_MARKER
 from int_analyzer.formats.tcp_int import KIND as TCP_INT_KIND
 from int_analyzer.formats.tcp_int import KIND_NONE as TCP_INT_FILLER
+from int_analyzer.formats.tcp_int import LENGTH as TCP_INT_LENGTH
 from int_analyzer.schema import FORMAT_NONE
 from int_analyzer.settings import CSIG_TYPE, CSIG_WIDE_TYPE, Settings
 from int_analyzer.watch import IOAM
@@ -249,7 +250,7 @@ def tcp_int(data: Buffer, step: Step) -> Iterator[Branch]:
     if step.result == FORMAT_NONE:
         return
     option = step.arguments[1] + network.TCP.bytes
-    while u8(data, option) != TCP_INT_KIND:
+    while u8(data, option) != TCP_INT_KIND or u8(data, option + 1) != TCP_INT_LENGTH:
         option += 1 if u8(data, option) == TCP_INT_FILLER else u8(data, option + 1)
     yield of_header(network.TCP_INT, data, option, step.arguments[2])
 
