@@ -150,6 +150,19 @@ def test_rows_are_numbered_through_the_capture() -> None:
     assert [row["packet"] for row in rows(columns, "hops", first_packet=100)] == [101]
 
 
+def test_parts_of_a_record_have_its_number() -> None:
+    parts = [PACKET | {"part": part} for part in (0, 1, 2, 0)]
+    columns = columns_of(parts, hops=[{"packet": 2, "present": 0}])
+    key = ("packet", "part")
+    assert [tuple(row[name] for name in key) for row in rows(columns, "packets", first_packet=7)] == [(7, 0), (7, 1), (7, 2), (8, 0)]
+    assert [tuple(row[name] for name in key) for row in rows(columns, "hops", first_packet=7)] == [(7, 2)]
+
+
+def test_a_batch_may_go_on_with_the_parts_of_the_record_before() -> None:
+    columns = columns_of([PACKET | {"part": part} for part in (3, 4, 0)])
+    assert [row["packet"] for row in rows(columns, "packets", first_packet=7)] == [7, 7, 8]
+
+
 def test_rows_outlive_the_reused_columns() -> None:
     columns = columns_of([PACKET], hops=[{"packet": 0, "hop": 3, "node_id": 9, "present": schema.HAS_NODE}])
     kept = tables.record_batch(columns, "hops")
