@@ -40,13 +40,15 @@ def report_1(data: Buffer, step: Step) -> Iterator[Branch]:
 def report_2(data: Buffer, step: Step) -> Iterator[Branch]:
     """One report of a v2.0 datagram; the group header in front of the first."""
     at, cursor, limit, declared = step.arguments[1:5]
+    # the row of packets of a part is its number
+    part = step.arguments[8]
     rows, followed, follow_at = step.result[3:6]
     group = of_header(report.GROUP_2, data, at, limit)
     if cursor == at + report.GROUP_2.bytes:
         yield group
     if cursor + 4 > min(limit, declared):
         return
-    branch = of_header(report.REPORT_2, data, cursor, limit)
+    branch = of_header(report.REPORT_2, data, cursor, limit, f"report {part}")
     length = branch.number("length") or 0
     end = cursor + 4 + 4 * length
     if length in (0, TO_THE_END) or end > declared:
