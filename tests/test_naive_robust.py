@@ -17,6 +17,7 @@ from int_analyzer import schema
 PCAPS = Path(__file__).parent.parent / "pcaps"
 WORKED = mutate.worked_packets()
 CONFIGURED: dict[str, Any] = {**mutate.EVERYTHING, "int_ports": (mutate.INT_PORT, 555)}
+CORNERS = mutate.corner_cases()
 RECORDED = (
     "bmv2-geant-int-v1.0/s2-s4.pcap",
     "bmv2-geant-int-v1.0/s4-coll.pcap",
@@ -73,8 +74,8 @@ def check_row(data: bytes, result: dict[str, Any]) -> None:
     assert packet["report_count"] == len(result["reports"])
     assert (packet["roce_row"] is None) == (result["roce"] is None)
     assert packet["part"] or bool(packet["formats"] >> schema.FORMAT_ROCE & 1) == (result["roce"] is not None)
-    # A length may lead beyond what was captured, but only once: nothing is read there.
-    assert packet["status_at"] <= len(data) + 4 * 256
+    # A length may lead beyond what was captured, but only once: nothing is read there. IFA at the end stands where the IP length says.
+    assert packet["status_at"] <= len(data) + (0xFFFF if packet["status"] == "ifa-stack-truncated" else 4 * 256)
     assert packet["part"] or bool(result["mirrors"]) == bool(packet["tunnels"] & 0x21C)
     fits("packets", packet)
     for table in ("hops", "reports", "mirrors", "options"):
@@ -86,7 +87,8 @@ def check_row(data: bytes, result: dict[str, Any]) -> None:
     first = positions[0] if positions else 0
     assert positions == list(range(first, first + len(positions)))
     # Hops nearest the source are missing only where a stack was cut, which is the status if nothing was wrong before.
-    assert first == 0 or packet["status"] != "ok"
+    # HPCC's simulator writes over its oldest hops.
+    assert first == 0 or packet["status"] != "ok" or packet["telemetry"] == schema.FORMAT_HPCC
     assert packet["telemetry"] == 0 or packet["formats"] >> packet["telemetry"] & 1
     assert packet["telemetry"] or not (packet["hop_count"] or packet["telemetry_bytes"] or packet["instructions"] or packet["dialect"])
     assert packet["dialect"] == naive.DIALECT_NUMBERS[result["dialect"]]
@@ -138,13 +140,14 @@ def test_recorded_packet_may_be_cut_or_damaged(name: str) -> None:
         check_all(mutate.scrambled(short, seed(name) + number, 200), link_type)
 
 
-@pytest.mark.parametrize("name", mutate.corner_cases())
+@pytest.mark.parametrize("name", CORNERS)
 def test_corner_case_gets_its_status_and_warnings(name: str) -> None:
-    data, profile, status, warnings = mutate.corner_cases()[name]
+    data, profile, status, warnings = CORNERS[name]
     result = check(data, profile=profile)
     assert (result["packet"]["status"], result["packet"]["warnings"]) == (status, warnings)
-    check_all(mutate.cuts(data))
-    check_all(list(mutate.byte_changes(data, seed(name)))[::2])
+    check_all(list(mutate.cuts(data))[len(name) % 4 :: 4])
+    changes = list(mutate.byte_changes(data, seed(name)))
+    check_all(changes[:: max(4, len(changes) // 60)])
 
 
 def test_telemetry_in_everything_that_carries_it_may_be_damaged() -> None:

@@ -189,7 +189,6 @@ def coalesced_corners() -> Corners:
         "reports with three bytes behind": (frame(good, queue, outer=b"\0\0\0"), ports, "ok", set()),
         "reports, none": (frame(), ports, "ok", set()),
         "reports, empty ones": (frame(*[bytes(4)] * 5), ports, "ok", set()),
-        "reports, 255 of them": (frame(*[bytes(4)] * 255), ports, "ok", set()),
         "reports in a tunnel": (ANY["vxlan"](frame(traced, queue)), {}, "ok", set()),
         "reports in a mirror": (ANY["erspan-3"](frame(traced, queue)), {}, "ok", set()),
         "reports of mirrors": (
