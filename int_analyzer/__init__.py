@@ -4,7 +4,7 @@
 
     result = ia.analyze("x.pcap")        # one capture, many, a folder or a glob
     result.findings                      # congested ports, the root first
-    result.hops                          # pandas frame, a row per hop; also packets, roce, reports, mirrors
+    result.hops                          # pandas frame, a row per hop; also packets, roce, reports, mirrors, options
     result.graph                         # networkx graph of the paths
 
     for batch in ia.read("large.pcap"):  # frames piece by piece, in bounded memory

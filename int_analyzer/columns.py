@@ -15,20 +15,21 @@ from int_analyzer._jit import reader
 
 PACKETS_PER_BATCH = 8192
 HOPS_PER_BATCH = 8 * PACKETS_PER_BATCH
-REPORTS_PER_BATCH = PACKETS_PER_BATCH
+REPORTS_PER_BATCH = OPTIONS_PER_BATCH = PACKETS_PER_BATCH
 _CAPACITY = {
     "packets": PACKETS_PER_BATCH,
     "hops": HOPS_PER_BATCH,
     "roce": PACKETS_PER_BATCH,
     "reports": REPORTS_PER_BATCH,
-    "mirrors": 4 * PACKETS_PER_BATCH,
+    "mirrors": 5 * PACKETS_PER_BATCH,
+    "options": OPTIONS_PER_BATCH,
 }
 _STAGGER = 192
 """Bytes by which column base addresses are shifted against each other: page-aligned columns collide in one L1 set."""
 
 # What the kernel reports beside the columns: indices into `Columns.counts`.
-N_PACKETS, N_HOPS, N_ROCE, N_REPORTS, N_MIRRORS = 0, 1, 2, 3, 4
-NEXT, STOP, STOP_DETAIL = 5, 6, 7
+N_PACKETS, N_HOPS, N_ROCE, N_REPORTS, N_MIRRORS, N_OPTIONS = 0, 1, 2, 3, 4, 5
+NEXT, STOP, STOP_DETAIL, N_RECORDS = 6, 7, 8, 9
 N_COUNTS = 16
 
 
@@ -64,12 +65,18 @@ class Columns(NamedTuple):
     roce: Any
     reports: Any
     mirrors: Any
+    options: Any
     counts: Any
     arena: Any = None
 
     def rows(self, table: str) -> int:
         """Rows in use of one table."""
         return int(self.counts[list(schema.TABLES).index(table)])
+
+    def records(self) -> Any:
+        """Number of each packet row's record, counted from that of the first row: parts of one record have the same."""
+        first = self.packets.part[: self.rows("packets")] == 0
+        return np.cumsum(first) - first[:1]
 
     def by_name(self) -> dict[str, Any]:
         """Views of the columns for uncompiled kernels: {"hops.node_id": memoryview, …}."""

@@ -15,12 +15,14 @@ from int_analyzer.columns import (
     HOPS_PER_BATCH,
     N_HOPS,
     N_MIRRORS,
+    N_OPTIONS,
     N_PACKETS,
+    N_RECORDS,
     N_REPORTS,
     N_ROCE,
     NEXT,
+    OPTIONS_PER_BATCH,
     PACKETS_PER_BATCH,
-    REPORTS_PER_BATCH,
     STOP,
     STOP_DETAIL,
     Columns,
@@ -34,7 +36,7 @@ STOP_FULL, STOP_CONTROL, STOP_DAMAGE = 0, records.NEEDS_CONTROL, records.IS_DAMA
 """Why a batch ended: columns full, a pcapng block for Python, damage (counts[STOP_DETAIL] says which); else the bytes are used up."""
 
 _ROWS_PER_PACKET = 256
-"""The most hops or reports of one packet: 252 INT hops of one word and the report's own, 61 IOAM nodes, 255 reports."""
+"""The most hops or options of one packet: 252 INT hops of one word and the report's own, 254 IOAM nodes, 64 options."""
 
 
 @kernel
@@ -53,27 +55,37 @@ def decode_batch(
     """Decode records from `position` on until `capacity` packets or the bytes end; fills columns and counts.
 
     `columns` is the arena (uint8[:]) when compiled, views by name when not (columns.put). A packet whose rows might not fit is left for
-    the next batch. `record` is scratch, int64[RECORD_SIZE].
+    the next batch. `record`, int64[RECORD_SIZE], is the record at hand: where its datagram has further reports, each is a packet, and
+    the next batch may go on with them (same buffer, same `record`).
     """
     counts[N_HOPS] = 0
     counts[N_ROCE] = 0
     counts[N_REPORTS] = 0
     counts[N_MIRRORS] = 0
+    counts[N_OPTIONS] = 0
     hop_capacity = HOPS_PER_BATCH - _ROWS_PER_PACKET
-    report_capacity = REPORTS_PER_BATCH - _ROWS_PER_PACKET
+    option_capacity = OPTIONS_PER_BATCH - _ROWS_PER_PACKET
     reason = STOP_FULL
-    row = 0
-    while row < capacity and counts[N_HOPS] <= hop_capacity and counts[N_REPORTS] <= report_capacity:
-        found = next_record(buffer, position, stop, framing, interfaces, record)
-        if found != records.IS_RECORD:
-            reason = found
-            counts[STOP_DETAIL] = record[records.DAMAGE]
-            position = record[records.NEXT_RECORD]
-            break
+    row, first_parts = 0, 0
+    while row < capacity and counts[N_HOPS] <= hop_capacity and counts[N_OPTIONS] <= option_capacity:
+        if record[records.NEXT_REPORT] == 0:
+            found = next_record(buffer, position, stop, framing, interfaces, record)
+            if found != records.IS_RECORD:
+                reason = found
+                counts[STOP_DETAIL] = record[records.DAMAGE]
+                position = record[records.NEXT_RECORD]
+                break
+            record[records.PART] = 0
+            first_parts += 1
+        else:
+            record[records.PART] += 1
+            record[records.REPORT] = record[records.NEXT_REPORT]
+            record[records.NEXT_REPORT] = 0
         decode_packet(buffer, record, settings, columns, counts, row)
         position = record[records.NEXT_RECORD]
         row += 1
     counts[N_PACKETS] = row
+    counts[N_RECORDS] = first_parts
     counts[NEXT] = position
     counts[STOP] = reason
 
@@ -98,8 +110,9 @@ class Decoder:
         self._record = np.zeros(records.RECORD_SIZE, dtype=np.int64)
 
     def batches(self, source: Any) -> Iterator[Columns]:
-        """Columns of one batch after another; `first_packet` is the number of its first packet in this source."""
+        """Columns of one batch after another; `first_packet` is the number of its first record in this source."""
         self.first_packet = self.packets = 0
+        self._record[records.NEXT_REPORT] = 0
         for window in source.windows():
             while self._step(source, window):
                 if self.columns.counts[N_PACKETS] > 0:
@@ -113,7 +126,7 @@ class Decoder:
         """Decode one batch of a window; False when the window has nothing more to give."""
         buffer = window.buffer if self._compiled else memoryview(window.buffer)
         counts = self.columns.counts
-        self.first_packet = self.packets
+        self.first_packet = self.packets - int(self._record[records.NEXT_REPORT] != 0)
         self._kernel(
             buffer,
             window.position,
@@ -127,7 +140,7 @@ class Decoder:
             self._capacity,
         )
         window.position = int(counts[NEXT])
-        self.packets += int(counts[N_PACKETS])
+        self.packets += int(counts[N_RECORDS])
         stop = counts[STOP]
         if stop == STOP_FULL:
             return True

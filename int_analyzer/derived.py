@@ -35,7 +35,7 @@ class Derived:
         depth = _of_hops([_depth_factor(entry) for entry in units], position)
         self._set("queue_depth_bytes", hops["queue_depth_raw"] * depth, present & schema.HAS_DEPTH == 0)
 
-        from_ioam = telemetry == schema.FORMAT_IOAM_TRACE
+        from_ioam = (telemetry == schema.FORMAT_IOAM_TRACE) | (telemetry == schema.FORMAT_IOAM_INCREMENTAL)
         time = _of_hops([_FACTOR_NS[entry.time] for entry in units], position)
         ioam_time = [units[index].ioam_time for index in position] if from_ioam.any() else []
         for name, bit in (("ingress_time", schema.HAS_INGRESS_TIME), ("egress_time", schema.HAS_EGRESS_TIME)):

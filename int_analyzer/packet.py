@@ -12,57 +12,43 @@ import numpy as np
 
 from int_analyzer._jit import inlined
 from int_analyzer.capture import records
+from int_analyzer.carried import bit_of, geneve_options, gpe_shims, ipv6_options, is_among, nsh_shims
 from int_analyzer.columns import N_HOPS, N_MIRRORS, N_REPORTS, N_ROCE, get, put
 from int_analyzer.formats import int_md, roce
 from int_analyzer.formats.hop import repeated, report_hop
-from int_analyzer.formats.int_carried import IN_GENEVE, IN_GPE, IN_GPE_1, IN_GRE, int_carried
-from int_analyzer.formats.int_md import (
-    LOCATED_BY_DSCP,
-    LOCATED_BY_PORT,
-    LOCATED_BY_STRUCTURE,
-)
+from int_analyzer.formats.hpcc import hpcc as read_hpcc
+from int_analyzer.formats.ifa import ifa as read_ifa
+from int_analyzer.formats.int_carried import IN_GRE, int_carried
+from int_analyzer.formats.int_md import LOCATED_BY_STRUCTURE
 from int_analyzer.formats.int_md import int_md as read_int
-from int_analyzer.formats.int_report import report_05, report_1, reports_2
-from int_analyzer.formats.ioam import ioam as read_ioam
 from int_analyzer.formats.mri import mri as read_mri
+from int_analyzer.formats.report import forget_outside
+from int_analyzer.formats.report import report as read_report
 from int_analyzer.formats.roce import bth as read_bth
 from int_analyzer.formats.roce import plausible as plausible_bth
-from int_analyzer.payload import int_in_tcp, is_int_option, of_role, payload
+from int_analyzer.formats.tcp_int import tcp_int as read_tcp_int
+from int_analyzer.payload import int_in_tcp, of_role, payload
 from int_analyzer.schema import (
     ABSENT8,
     ABSENT16,
     ABSENT32,
     FORMAT_INT_MD_1,
     FORMAT_INT_MD_2,
-    FORMAT_IOAM_TRACE,
     FORMAT_MRI,
     FORMAT_NONE,
-    FORMAT_REPORT_1,
-    FORMAT_REPORT_2,
     FORMAT_ROCE,
     STATUS_CODE,
     STATUSES,
     WARNING_BIT,
 )
+from int_analyzer.settings import HPCC_LAYOUT, HPCC_NS3, TCP_INT
 from int_analyzer.wire import ethernet as ethernet_layer
 from int_analyzer.wire import layer
-from int_analyzer.wire.ethernet import ETHERTYPE_BRIDGED, ethernet, link, mpls, of_ethertype
-from int_analyzer.wire.ip import extension, ipv4, ipv6, is_extension, mri_option, next_ioam_option, of_protocol
-from int_analyzer.wire.mirror import erspan
+from int_analyzer.wire.ethernet import ABSENT_CSIG, ETHERTYPE_BRIDGED, ethernet, link, mpls, of_ethertype
+from int_analyzer.wire.ip import extension, ipv4, ipv6, is_extension, mri_option, of_protocol
+from int_analyzer.wire.mirror import erspan, lumina
 from int_analyzer.wire.read import Buffer, u8, u16
-from int_analyzer.wire.tunnel import (
-    GENEVE_CRITICAL,
-    GPE_INT_1,
-    GPE_INT_20,
-    GPE_INT_21,
-    GPE_UNKNOWN,
-    GRE_UNKNOWN,
-    geneve,
-    gre,
-    of_gpe_protocol,
-    vxlan,
-    vxlan_gpe,
-)
+from int_analyzer.wire.tunnel import GPE_UNKNOWN, GRE_UNKNOWN, geneve, gre, nsh, of_gpe_role, of_nsh_protocol, vxlan, vxlan_gpe
 
 OK = STATUS_CODE["ok"]
 NOT_UDP = STATUS_CODE["not-udp"]
@@ -71,13 +57,9 @@ UDP_LENGTH = STATUS_CODE["udp-length"]
 IPV6_EXTENSION_LIMIT = STATUS_CODE["ipv6-extension-limit"]
 IPV6_EXTENSION_TRUNCATED = STATUS_CODE["ipv6-extension-truncated"]
 TUNNEL_LIMIT = STATUS_CODE["tunnel-limit"]
-GENEVE_OVERRUN = STATUS_CODE["geneve-options-overrun"]
-TCP_TRUNCATED = STATUS_CODE["tcp-truncated"]
-TCP_HEADER_LENGTH = STATUS_CODE["tcp-header-length"]
+NSH_UNKNOWN = STATUS_CODE["nsh-protocol-unknown"]
 MRI_LENGTH = STATUS_CODE["mri-length"]
-REPORT_TYPE = STATUS_CODE["report-type"]
 REPORT_INNER_TRUNCATED = STATUS_CODE["report-inner-truncated"]
-OPTION_LENGTH = STATUS_CODE["ipv6-option-length"]
 INT_VERSION_UNKNOWN = int_md.VERSION_UNKNOWN
 BTH_TRUNCATED = roce.TRUNCATED
 FRAGMENT_FIRST = WARNING_BIT["fragment-first"]
@@ -88,24 +70,25 @@ IP_BEYOND = WARNING_BIT["ip-length-beyond-packet"]
 INNER_CUT = WARNING_BIT["report-inner-cut"]
 NODE_REPEATED = WARNING_BIT["node-repeated"]
 
-IS_CUT_LAYER = np.array(
-    [entry.name.endswith("-truncated") and entry.layer not in ("report", "int", "ioam") for entry in STATUSES], dtype=np.bool_
-)
+_OF_TELEMETRY = ("report", "int", "ioam", "ifa", "hpcc")
+IS_CUT_LAYER = np.array([entry.name.endswith("-truncated") and entry.layer not in _OF_TELEMETRY for entry in STATUSES], dtype=np.bool_)
 """Statuses that inside a telemetry report only say that the reported packet was cut there."""
 
 _END, _ETHERNET, _IPV4, _IPV6, _MPLS = layer.END, layer.ETHERNET, layer.IPV4, layer.IPV6, layer.MPLS
 _UDP, _TCP, _GRE, _ERSPAN, _VXLAN = layer.UDP, layer.TCP, layer.GRE, layer.ERSPAN, layer.VXLAN
 _VXLAN_GPE, _GENEVE, _INT, _BTH, _REPORT = layer.VXLAN_GPE, layer.GENEVE, layer.INT, layer.BTH, layer.REPORT
-_EXTENSION, _FIRST_TUNNEL = layer.EXTENSION, layer.FIRST_TUNNEL
+_EXTENSION, _IFA, _HPCC, _LUMINA, _NSH = layer.EXTENSION, layer.IFA, layer.HPCC, layer.LUMINA, layer.NSH
+_FIRST_TUNNEL = layer.FIRST_TUNNEL
 _LINK_ETHERNET = ethernet_layer.LINK_ETHERNET
 _MAXIMUM_TUNNELS, _MAXIMUM_EXTENSIONS, _MAXIMUM_LAYERS = layer.MAXIMUM_TUNNELS, layer.MAXIMUM_EXTENSIONS, 64
 _TUNNEL_GRE, _TUNNEL_VXLAN, _TUNNEL_GPE = layer.TUNNEL_GRE, layer.TUNNEL_VXLAN, layer.TUNNEL_VXLAN_GPE
-_TUNNEL_GENEVE, _TUNNEL_MPLS = layer.TUNNEL_GENEVE, layer.TUNNEL_MPLS
+_TUNNEL_GENEVE, _TUNNEL_MPLS, _TUNNEL_NSH, _TUNNEL_LUMINA = layer.TUNNEL_GENEVE, layer.TUNNEL_MPLS, layer.TUNNEL_NSH, layer.TUNNEL_LUMINA
+_ROCE_PORT = 4791
 
 
 @inlined
 def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, counts: Any, row: int) -> None:
-    """One record into row `row` of packets and into the other tables from counts on."""
+    """One record, or the part of it that record[PART] says, into row `row` of packets and into the other tables from counts on."""
     start = record[records.DATA]
     captured, original = record[records.CAPTURED], record[records.ORIGINAL]
     link_type, warnings = record[records.LINK], record[records.RECORD_WARNINGS]
@@ -113,6 +96,8 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     limit = start + captured
     declared = start + max(captured, original)
     first_hop = counts[N_HOPS]
+    part = record[records.PART]
+    put(columns, "packets.part", row, part)
     put(columns, "packets.time_ns", row, time_ns)
     put(columns, "packets.captured_bytes", row, captured)
     put(columns, "packets.original_bytes", row, original)
@@ -121,14 +106,16 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
 
     at, kind = start, _ETHERNET
     status, status_at, bad, bad_at = OK, start, OK, start
-    formats, telemetry, tunnels, levels, vlan, csig = 0, FORMAT_NONE, 0, 0, ABSENT16, ABSENT16
-    protocol, source_port, destination_port = 0, 0, 0
+    formats, telemetry, tunnels, levels, vlan, csig = 0, FORMAT_NONE, 0, 0, ABSENT16, ABSENT_CSIG
+    protocol, source_port, destination_port, skip = 0, 0, 0, 0
     extensions, first_fragment, has_ip, behind_int, in_report, in_tcp = 0, 0, False, False, False, False
     gre_protocol, gre_sequence, report_kind, located = 0, 0, FORMAT_NONE, LOCATED_BY_STRUCTURE
     hop, roce_row, report_count, own_hop, own_format = first_hop, ABSENT32, 0, -1, FORMAT_NONE
-    if link_type != _LINK_ETHERNET:
-        kind, at, bad, vlan, csig = link(buffer, at, limit, link_type)
-        bad_at = at
+    if link_type == _LINK_ETHERNET:
+        kind, at, bad, vlan, csig = ethernet(buffer, at, limit, settings)
+    else:
+        kind, at, bad, vlan, csig = link(buffer, at, limit, link_type, settings)
+    bad_at = at
 
     for _ in range(_MAXIMUM_LAYERS):
         if bad != OK:
@@ -136,6 +123,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                 status = REPORT_INNER_TRUNCATED if in_report and IS_CUT_LAYER[bad] else bad
                 status_at = bad_at
             bad = OK
+        odd, bits, added, found = 0, 0, -1, FORMAT_NONE
         if kind >= _FIRST_TUNNEL:
             levels += 1
             if levels > _MAXIMUM_TUNNELS:
@@ -143,79 +131,26 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                 continue
         if kind == _END:
             break
-        if kind == _ETHERNET:
-            kind, at, bad, tag, signal = ethernet(buffer, at, limit)
-            bad_at = at
-            if tag != ABSENT16:
-                vlan = tag
-            if csig == ABSENT16:
-                csig = signal
-        elif kind == _IPV4:
+        if kind == _IPV4:
             begin = at
             kind, at, limit, declared, bad, odd, options, first_fragment = ipv4(buffer, at, limit, declared, columns, row)
             bad_at = at
-            warnings |= _inside_report(odd, in_report)
+            odd = _inside_report(odd, in_report)
+            warnings |= odd
             if at != begin:
                 has_ip, source_port, destination_port = True, 0, 0
-            if options > 0:
-                found, wrong, option = mri_option(buffer, begin + 20, begin + 20 + options)
-                formats |= found << FORMAT_MRI
-                if option != 0:
-                    hop = first_hop + read_mri(buffer, option, columns, row, first_hop)
-                    telemetry = FORMAT_MRI
-                if wrong != 0 and status == OK:
-                    status, status_at = MRI_LENGTH, wrong
+            if bad == NOT_UDP and is_among(get(columns, "packets.protocol", row), settings.ifa_protocols):
+                kind, bad = _IFA, OK
             if kind == _IPV4 or kind == _IPV6:
                 kind, levels, bad, bad_at = _ip_in_ip(kind, levels, at)
-        elif kind == _IPV6:
-            protocol, at, limit, declared, bad, odd = ipv6(buffer, at, limit, declared, columns, row)
-            bad_at = at
-            warnings |= _inside_report(odd, in_report)
-            kind = _END
-            if bad == OK:
-                has_ip, source_port, destination_port, extensions, first_fragment = True, 0, 0, 0, 0
-                kind, bad = _of_next_header(protocol)
-                if kind == _IPV4 or kind == _IPV6:
-                    kind, levels, bad, bad_at = _ip_in_ip(kind, levels, at)
-        elif kind == _EXTENSION:
-            extensions += 1
-            if extensions > _MAXIMUM_EXTENSIONS:
-                kind, bad, bad_at = _END, IPV6_EXTENSION_LIMIT, at
+            if options == 0:
                 continue
-            begin = at
-            following, at, bad, fragment = extension(buffer, at, limit, declared, protocol)
-            if at > begin and (protocol == 0 or protocol == 60):
-                option, fault = begin + 2, OK
-                while option < at and fault == OK:
-                    found_at, option, fault = next_ioam_option(buffer, option, at, limit)
-                    if fault != OK:
-                        fault_at = option
-                    elif found_at != 0:
-                        fault, fault_at, odd, added, found = read_ioam(buffer, found_at, option, limit, columns, row, first_hop)
-                        warnings |= odd
-                        if found != FORMAT_NONE:
-                            formats |= 1 << found
-                        if added >= 0:
-                            hop = first_hop + added
-                            telemetry = FORMAT_IOAM_TRACE
-                    else:
-                        break
-                    if fault != OK and status == OK:
-                        status, status_at = fault, fault_at
-                    if fault != OPTION_LENGTH:
-                        fault = OK
-            kind, bad_at = _END, begin
-            if bad != IPV6_EXTENSION_TRUNCATED:
-                protocol = following
-                put(columns, "packets.protocol", row, protocol)
-                first_fragment |= fragment
-                if fragment != 0:
-                    warnings |= FRAGMENT_FIRST
-                bad_at = at
-                if bad == OK:
-                    kind, bad = _of_next_header(protocol)
-                    if kind == _IPV4 or kind == _IPV6:
-                        kind, levels, bad, bad_at = _ip_in_ip(kind, levels, at)
+            seen, wrong, option = mri_option(buffer, begin + 20, begin + 20 + options)
+            bits, found = seen << FORMAT_MRI, FORMAT_MRI
+            if option != 0:
+                added = read_mri(buffer, option, columns, row, first_hop)
+            if wrong != 0 and status == OK:
+                status, status_at = MRI_LENGTH, wrong
         elif kind == _UDP:
             length = u16(buffer, at + 4) if limit - at >= 8 else 0
             if limit - at < 8:
@@ -226,6 +161,8 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     kind, bad, bad_at = _END, UDP_LENGTH, at
                 else:
                     end = at + length
+                    if skip != 0 and end != declared:
+                        end += skip  # IFA does not count itself in the UDP length
                     if end > declared and first_fragment == 0:
                         warnings |= UDP_BEYOND_IP
                         end = declared
@@ -233,7 +170,8 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                         warnings |= UDP_SHORT
                     declared = end
                     limit = min(limit, end)
-                    at += 8
+                    at += 8 + skip
+                    skip = 0
                     if behind_int:
                         kind = of_role(settings.port_roles[destination_port])
                     else:
@@ -241,35 +179,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                         kind, at, located, report_kind = payload(
                             buffer, at, limit, declared, destination_port, service, in_report, settings
                         )
-        elif kind == _INT:
-            begin = at
-            bad, bad_at, odd, added, at, npt, destination_port, found = read_int(
-                buffer, at, limit, declared, destination_port, located, 6 if in_tcp else 17, settings, columns, row, first_hop
-            )
-            warnings |= odd
-            kind, behind_int = _END, True
-            if found != FORMAT_NONE:
-                formats |= 1 << found
-            if added >= 0:
-                hop = first_hop + added
-                telemetry = found
-            if in_tcp:
-                kind = _END
-            elif at != 0 and npt == 2:
-                protocol = u8(buffer, begin + 3)
-                put(columns, "packets.protocol", row, protocol)
-                source_port, destination_port = 0, 0
-                kind = of_protocol(protocol)
-                if kind == _END and bad == OK:
-                    bad, bad_at = NOT_UDP, at
-                elif kind == _IPV4 or kind == _IPV6:
-                    kind, levels, fault, fault_at = _ip_in_ip(kind, levels, at)
-                    if fault != OK and bad == OK:
-                        bad, bad_at = fault, fault_at
-            elif at != 0:
-                kind = of_role(settings.port_roles[destination_port])
-                if bad == INT_VERSION_UNKNOWN and (at >= limit or (kind == _BTH and not plausible_bth(buffer, at, limit))):
-                    kind = _END
+            continue
         elif kind == _BTH:
             kind = _END
             if not in_report or at < limit:
@@ -279,28 +189,84 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     formats |= 1 << FORMAT_ROCE
                     roce_row = counts[N_ROCE]
                     counts[N_ROCE] += 1
+            continue
+        elif kind == _IPV6:
+            protocol, at, limit, declared, bad, odd = ipv6(buffer, at, limit, declared, columns, row)
+            bad_at = at
+            odd = _inside_report(odd, in_report)
+            kind = _END
+            if bad == OK:
+                has_ip, source_port, destination_port, extensions, first_fragment = True, 0, 0, 0, 0
+                kind, bad = _of_next_header(protocol, settings)
+                if kind == _IPV4 or kind == _IPV6:
+                    kind, levels, bad, bad_at = _ip_in_ip(kind, levels, at)
+        elif kind == _EXTENSION:
+            extensions += 1
+            if extensions > _MAXIMUM_EXTENSIONS:
+                kind, bad, bad_at = _END, IPV6_EXTENSION_LIMIT, at
+                continue
+            begin = at
+            following, at, bad, fragment = extension(buffer, at, limit, declared, protocol)
+            if at > begin and (protocol == 0 or protocol == 60):
+                fault, fault_at, odd, bits, added, found = ipv6_options(buffer, begin + 2, at, limit, columns, counts, row, first_hop)
+                if fault != OK and status == OK:
+                    status, status_at = fault, fault_at
+            kind, bad_at = _END, begin
+            if bad != IPV6_EXTENSION_TRUNCATED:
+                protocol = following
+                put(columns, "packets.protocol", row, protocol)
+                first_fragment |= fragment
+                if fragment != 0:
+                    odd |= FRAGMENT_FIRST
+                bad_at = at
+                if bad == OK:
+                    kind, bad = _of_next_header(protocol, settings)
+                    if kind == _IPV4 or kind == _IPV6:
+                        kind, levels, bad, bad_at = _ip_in_ip(kind, levels, at)
+        elif kind == _INT:
+            begin = at
+            bad, bad_at, odd, added, at, npt, destination_port, found = read_int(
+                buffer, at, limit, declared, destination_port, located, 6 if in_tcp else 17, settings, columns, row, first_hop
+            )
+            kind, behind_int, bits = _END, True, bit_of(found)
+            if in_tcp:
+                kind = _END
+            elif at != 0 and npt == 2:
+                protocol = u8(buffer, begin + 3)
+                put(columns, "packets.protocol", row, protocol)
+                source_port, destination_port = 0, 0
+                kind, fault = _of_transport(protocol, settings)
+                if fault != OK and bad == OK:
+                    bad, bad_at = fault, at
+                elif kind == _IPV4 or kind == _IPV6:
+                    kind, levels, fault, fault_at = _ip_in_ip(kind, levels, at)
+                    if fault != OK and bad == OK:
+                        bad, bad_at = fault, fault_at
+            elif at != 0:
+                kind = of_role(settings.port_roles[destination_port])
+                if bad == INT_VERSION_UNKNOWN and (at >= limit or (kind == _BTH and not plausible_bth(buffer, at, limit))):
+                    kind = _END
         elif kind == _TCP:
             if limit - at >= 4:
                 source_port, destination_port = u16(buffer, at), u16(buffer, at + 2)
             in_tcp = True
             service = get(columns, "packets.dscp", row)
-            kind, at, bad, located = int_in_tcp(buffer, at, limit, declared, service, behind_int, settings)
+            if settings.numbers[TCP_INT] != 0 and not behind_int and skip == 0:
+                bits = bit_of(read_tcp_int(buffer, at, limit, columns, counts, row))
+            kind, at, bad, located = int_in_tcp(buffer, at, limit, declared, service, behind_int or skip != 0, settings)
             bad_at = at
         elif kind == _GRE:
             begin = at
             kind, at, bad, gre_protocol, gre_sequence = gre(buffer, at, limit, settings.gre_protocols)
             bad_at = begin
+            at += skip
+            skip = 0
             if bad == OK and kind != _ERSPAN:
                 tunnels |= _TUNNEL_GRE
             if kind == _INT:
                 shim = at
                 bad, bad_at, odd, added, at, found = int_carried(buffer, at, limit, declared, IN_GRE, settings, columns, row, first_hop)
-                warnings |= odd
-                formats |= _bit_of(found)
-                if added >= 0:
-                    hop = first_hop + added
-                    telemetry = found
-                kind = _END
+                kind, bits = _END, bit_of(found)
                 if at != 0:
                     protocol = u16(buffer, shim + 2)
                     kind = _ETHERNET if protocol == ETHERTYPE_BRIDGED else of_ethertype(protocol)
@@ -310,13 +276,19 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             mirror = counts[N_MIRRORS]
             kind, at, bad, odd, tunnel = erspan(buffer, at, limit, gre_protocol, gre_sequence, columns, mirror)
             bad_at = at
-            warnings |= odd
             tunnels |= tunnel
             if tunnel != 0:
                 put(columns, "mirrors.packet", mirror, row)
                 put(columns, "mirrors.outer_src_hi", mirror, get(columns, "packets.src_hi", row))
                 put(columns, "mirrors.outer_src_lo", mirror, get(columns, "packets.src_lo", row))
                 counts[N_MIRRORS] = mirror + 1
+        elif kind == _ETHERNET:
+            kind, at, bad, tag, signal = ethernet(buffer, at, limit, settings)
+            bad_at = at
+            if tag != ABSENT16:
+                vlan = tag
+            if csig == ABSENT_CSIG:
+                csig = signal
         elif kind == _MPLS:
             tunnels |= _TUNNEL_MPLS
             kind, at, bad = mpls(buffer, at, limit)
@@ -325,36 +297,22 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             begin = at
             kind, at, bad, odd = vxlan(buffer, at, limit)
             bad_at = begin
-            warnings |= odd
             if bad == OK:
                 tunnels |= _TUNNEL_VXLAN
         elif kind == _VXLAN_GPE:
             begin = at
-            protocol, at, bad, odd = vxlan_gpe(buffer, at, limit)
-            bad_at = at
-            warnings |= odd
-            kind = _END
+            protocol, at, bad, flagged = vxlan_gpe(buffer, at, limit)
+            kind, bad_at, shim = _END, at, at
             if bad == OK:
-                if protocol == GPE_INT_20 or protocol == GPE_INT_21 or protocol == GPE_INT_1:
+                protocol, at, bad, bad_at, odd, bits, added, found = gpe_shims(
+                    buffer, at, limit, declared, protocol, settings, columns, counts, row, first_hop
+                )
+                kind = of_gpe_role(settings.gpe_roles[protocol]) if at != 0 else _END
+                if kind != _END or at != shim:
                     tunnels |= _TUNNEL_GPE
-                    shim, carrier = at, (IN_GPE_1 if protocol == GPE_INT_1 else IN_GPE)
-                    bad, bad_at, odd, added, at, found = int_carried(
-                        buffer, at, limit, declared, carrier, settings, columns, row, first_hop
-                    )
-                    warnings |= odd
-                    formats |= _bit_of(found)
-                    if added >= 0:
-                        hop = first_hop + added
-                        telemetry = found
-                    if at != 0:
-                        protocol = u8(buffer, shim + 3)
-                if at != 0:
-                    kind = of_gpe_protocol(protocol)
-                    if kind == _END:
-                        if bad == OK:
-                            bad, bad_at = GPE_UNKNOWN, begin
-                    else:
-                        tunnels |= _TUNNEL_GPE
+                if kind == _END and at != 0 and bad == OK:
+                    bad, bad_at = GPE_UNKNOWN, begin
+            odd |= flagged
         elif kind == _GENEVE:
             begin = at
             kind, at, bad = geneve(buffer, at, limit)
@@ -362,63 +320,62 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             if bad == OK:
                 tunnels |= _TUNNEL_GENEVE
             if at != begin:
-                option = begin + 8
-                while option < at:
-                    following = option + 4 + (u8(buffer, option + 3) & 0x1F) * 4 if at - option >= 4 else at + 1
-                    if following > at:
-                        if status == OK:
-                            status, status_at = GENEVE_OVERRUN, option
-                        break
-                    if u8(buffer, option + 2) & 0x80 != 0:
-                        warnings |= GENEVE_CRITICAL
-                    if is_int_option(u16(buffer, option), u8(buffer, option + 2), settings.geneve_classes):
-                        fault, fault_at, odd, added, _, found = int_carried(
-                            buffer, option, limit, following, IN_GENEVE, settings, columns, row, first_hop
-                        )
-                        warnings |= odd
-                        formats |= _bit_of(found)
-                        if added >= 0:
-                            hop = first_hop + added
-                            telemetry = found
-                        if fault != OK and status == OK:
-                            status, status_at = fault, fault_at
-                    option = following
+                fault, fault_at, odd, bits, added, found = geneve_options(
+                    buffer, begin + 8, at, limit, settings, columns, counts, row, first_hop
+                )
+                if fault != OK and status == OK:
+                    status, status_at = fault, fault_at
+        elif kind == _NSH:
+            begin = at
+            protocol, at, bad = nsh(buffer, at, limit)
+            kind, bad_at = _END, begin
+            if bad == OK:
+                tunnels |= _TUNNEL_NSH
+                protocol, at, bad, bad_at, odd, bits, added, found = nsh_shims(
+                    buffer, at, limit, declared, protocol, columns, counts, row, first_hop
+                )
+                kind = of_nsh_protocol(protocol) if at != 0 else _END
+                if kind == _END and at != 0 and bad == OK:
+                    bad, bad_at = NSH_UNKNOWN, begin
+        elif kind == _IFA:
+            bad, bad_at, added, found, protocol, skip, tail = read_ifa(buffer, at, limit, declared, columns, row, first_hop)
+            bits = bit_of(found)
+            at += 4
+            declared -= tail
+            limit = min(limit, declared)
+            kind = of_protocol(protocol)
+        elif kind == _HPCC:
+            ns3 = settings.numbers[HPCC_LAYOUT] == HPCC_NS3
+            bad, bad_at, added, at, found = read_hpcc(buffer, at, limit, declared, ns3, columns, row, first_hop)
+            bits = bit_of(found)
+            kind = _BTH if at != 0 and plausible_bth(buffer, at, limit) else _END
+        elif kind == _LUMINA:
+            kind = _END
+            if get(columns, "packets.ip_version", row) == 4:
+                frame = start if link_type == _LINK_ETHERNET and levels == 0 and not in_report else -1
+                source_port = lumina(buffer, at - 8, frame, columns, counts[N_MIRRORS], row)
+                counts[N_MIRRORS] += 1
+                tunnels |= _TUNNEL_LUMINA
+                kind, destination_port = _BTH, _ROCE_PORT
         elif kind == _REPORT:
-            begin, has_hop, end, own_format = at, False, declared, report_kind
-            report = counts[N_REPORTS]
+            if part != 0:
+                forget_outside(columns, counts, row)
+                hop, telemetry = first_hop, FORMAT_NONE
+            own_hop, own_format, in_report = counts[N_REPORTS], report_kind, True
             put(columns, "hops.hop", first_hop, 0)
-            if report_kind == FORMAT_REPORT_2:
-                bad, bad_at, odd, added, kind, at, end, own_hop, believed = reports_2(buffer, at, limit, declared, columns, report, row)
-                if located != LOCATED_BY_PORT and not believed:
-                    # No report after all. A DSCP hint stands where nothing else explains the payload.
-                    kind, at, bad, own_hop = (_INT if located == LOCATED_BY_DSCP else _END), begin, OK, -1
-                    continue
-                report_count = added
-                if limit - begin >= 8:
-                    formats |= 1 << FORMAT_REPORT_2
-            elif report_kind == FORMAT_NONE:
-                kind, bad, bad_at, odd = _END, REPORT_TYPE, begin, 0
-            else:
-                if report_kind == FORMAT_REPORT_1:
-                    bad, odd, kind, at, has_hop = report_1(buffer, at, limit, declared, columns, report, row)
-                else:
-                    odd = 0
-                    bad, kind, at, has_hop = report_05(buffer, at, limit, declared, columns, report, row)
-                bad_at = begin
-                if bad == OK:
-                    report_count = 1
-                    formats |= 1 << report_kind
-                if has_hop:
-                    own_hop = report
-            counts[N_REPORTS] = report + report_count
-            warnings |= odd
-            declared = end
-            limit = min(limit, end)
-            if status == OK and bad != OK:
-                status, status_at, bad = bad, bad_at, OK
-            in_report = True
+            kind, at, declared, bad, bad_at, odd, report_count, found, has_hop, record[records.NEXT_REPORT] = read_report(
+                buffer, at, limit, declared, report_kind, part, record[records.REPORT], settings, columns, counts, row
+            )
+            bits = bit_of(found)
+            limit = min(limit, declared)
+            if not has_hop:
+                own_hop = -1
         else:
             break
+        warnings |= odd
+        formats |= bits
+        if added >= 0:
+            hop, telemetry = first_hop + added, found
 
     if telemetry == FORMAT_NONE:
         put(columns, "packets.dialect", row, 0)
@@ -466,12 +423,6 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
 
 
 @inlined
-def _bit_of(found: int) -> int:
-    """The bit of a format in the column `formats`; none for FORMAT_NONE."""
-    return 1 << found if found != FORMAT_NONE else 0
-
-
-@inlined
 def _inside_report(warnings: int, in_report: bool) -> int:
     """A reported packet is expected to be cut: its longer IP length gets a name of its own."""
     if in_report and warnings & IP_BEYOND != 0:
@@ -488,9 +439,17 @@ def _ip_in_ip(kind: int, levels: int, at: int) -> tuple[int, int, int, int]:
 
 
 @inlined
-def _of_next_header(protocol: int) -> tuple[int, int]:
+def _of_next_header(protocol: int, settings: Any) -> tuple[int, int]:
     """The layer that an IPv6 next header announces, and NOT_UDP if it is none that is read."""
     if is_extension(protocol):
         return _EXTENSION, OK
+    return _of_transport(protocol, settings)
+
+
+@inlined
+def _of_transport(protocol: int, settings: Any) -> tuple[int, int]:
+    """The layer that an IP protocol announces behind all headers of IP, and NOT_UDP if it is none that is read."""
     kind = of_protocol(protocol)
+    if kind == _END and is_among(protocol, settings.ifa_protocols):
+        return _IFA, OK
     return kind, (OK if kind != _END else NOT_UDP)

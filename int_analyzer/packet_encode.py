@@ -15,9 +15,9 @@ from int_analyzer._jit import kernel
 from int_analyzer.columns import get, put
 from int_analyzer.formats.int_05_encode import int_05_bytes, put_int_05
 from int_analyzer.formats.int_md_encode import int_md_bytes, int_mx_bytes, put_int_md, put_int_mx
-from int_analyzer.formats.int_report_encode import has_link_header, put_report, report_bytes
 from int_analyzer.formats.ioam_encode import extension_bytes, ioam_bytes, put_extension
 from int_analyzer.formats.mri_encode import mri_bytes, put_mri
+from int_analyzer.formats.report_encode import has_link_header, put_report, report_bytes
 from int_analyzer.formats.roce_encode import put_roce, roce_bytes
 from int_analyzer.schema import (
     ABSENT16,

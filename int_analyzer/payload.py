@@ -15,9 +15,10 @@ from int_analyzer.formats.int_md import (
     RESERVED,
 )
 from int_analyzer.formats.int_md import looks_like as looks_like_int
-from int_analyzer.formats.int_report import looks_like as looks_like_report
+from int_analyzer.formats.report import looks_like as looks_like_report
+from int_analyzer.formats.report import of_version
 from int_analyzer.formats.roce import plausible as plausible_bth
-from int_analyzer.schema import FORMAT_NONE, FORMAT_REPORT_05, FORMAT_REPORT_1, FORMAT_REPORT_2, STATUS_CODE
+from int_analyzer.schema import FORMAT_NONE, STATUS_CODE
 from int_analyzer.settings import (
     DETECT_BY_STRUCTURE,
     INT_DSCP_MASK,
@@ -26,7 +27,9 @@ from int_analyzer.settings import (
     INT_MARKER_SET,
     ROLE_AUTO,
     ROLE_GENEVE,
+    ROLE_HPCC,
     ROLE_INT,
+    ROLE_LUMINA,
     ROLE_REPORT,
     ROLE_ROCE,
     ROLE_VXLAN,
@@ -34,7 +37,6 @@ from int_analyzer.settings import (
 )
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8, u16, u64
-from int_analyzer.wire.tunnel import GENEVE_CLASS_INT
 
 TCP, UDP = 6, 17
 
@@ -44,7 +46,7 @@ TCP_TRUNCATED = STATUS_CODE["tcp-truncated"]
 TCP_HEADER_LENGTH = STATUS_CODE["tcp-header-length"]
 
 _END, _INT, _BTH, _REPORT = layer.END, layer.INT, layer.BTH, layer.REPORT
-_VXLAN, _VXLAN_GPE, _GENEVE = layer.VXLAN, layer.VXLAN_GPE, layer.GENEVE
+_VXLAN, _VXLAN_GPE, _GENEVE, _HPCC, _LUMINA = layer.VXLAN, layer.VXLAN_GPE, layer.GENEVE, layer.HPCC, layer.LUMINA
 
 
 @inlined
@@ -92,19 +94,18 @@ def payload(
             if looks_like_int(buffer, at, limit, declared, RESERVED, UDP, settings) and not _leads_back(buffer, at, port, settings):
                 return _INT, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
             if not in_report:
-                version = looks_like_report(buffer, at, limit)
+                version = looks_like_report(buffer, at, limit, declared, settings)
                 if version != FORMAT_NONE:
                     return _REPORT, at, LOCATED_BY_DSCP if marked else LOCATED_BY_STRUCTURE, version
         if marked:
             return _INT, at, LOCATED_BY_DSCP, FORMAT_NONE
         return _END, at, LOCATED_BY_STRUCTURE, FORMAT_NONE
     if role == ROLE_REPORT and not in_report:
-        version = u8(buffer, at) >> 4 if limit > at else 1
-        if version == 0:
-            return _REPORT, at, LOCATED_BY_PORT, FORMAT_REPORT_05
-        if version == 1:
-            return _REPORT, at, LOCATED_BY_PORT, FORMAT_REPORT_1
-        return _REPORT, at, LOCATED_BY_PORT, FORMAT_REPORT_2 if version == 2 else FORMAT_NONE
+        return _REPORT, at, LOCATED_BY_PORT, of_version(buffer, at, limit)
+    if role == ROLE_HPCC:
+        return _HPCC, at, LOCATED_BY_PORT, FORMAT_NONE
+    if role == ROLE_LUMINA:
+        return _LUMINA, at, LOCATED_BY_PORT, FORMAT_NONE
     return of_role(role), at, LOCATED_BY_STRUCTURE, FORMAT_NONE
 
 
@@ -144,12 +145,3 @@ def int_in_tcp(
         if marked and looks_like_int(buffer, begin, limit, declared, LENGTHS, TCP, settings):
             return _INT, begin, OK, LOCATED_BY_DSCP
     return _END, at, NOT_UDP, LOCATED_BY_STRUCTURE
-
-
-@inlined
-def is_int_option(option_class: int, option_type: int, configured: Any) -> bool:
-    """Whether a Geneve option is INT-MD (type 1) or INT-MX (type 3), of the assigned class or one of the profile."""
-    known = option_class == GENEVE_CLASS_INT
-    for i in range(configured.shape[0]):
-        known = known or configured[i] == option_class
-    return known and (option_type == 1 or option_type == 3)

@@ -24,6 +24,10 @@ AUTO_DIALECT = "auto"
 DEPTH_UNITS = ("bytes", "packets", "cells", "unknown")
 TIME_UNITS = ("ns", "us", "unknown")
 IOAM_TIMES = ("posix", "ptp", "ntp", "auto")
+HPCC_LAYOUTS = ("paper", "ns3")
+"""In the order of settings.HPCC_PAPER and HPCC_NS3."""
+IFA_PROTOCOL, CSIG_ETHERTYPE = 131, 0x9900
+"""As in settings, which needs numpy."""
 
 _DSCP_MASK = 0x3F
 _ID_MASK = ID_LIMIT - 1
@@ -32,7 +36,11 @@ _PORT_LIMIT = 1 << 16
 
 @dataclass(frozen=True)
 class Detect:
-    """How telemetry is found: UDP ports, DSCP as (value, mask), 64-bit probe marker; None or empty: not given."""
+    """How telemetry is found: UDP ports, DSCP as (value, mask), 64-bit probe marker; None or empty: not given.
+
+    Numbers that carry INT or IOAM: GRE protocol types, classes of Geneve options, next protocols of VXLAN-GPE; IP protocols of IFA;
+    EtherTypes of CSIG tags. hpcc_layout: one of HPCC_LAYOUTS.
+    """
 
     int_ports: tuple[int, ...] = ()
     int_dscp: tuple[int, int] | None = None
@@ -44,6 +52,16 @@ class Detect:
     geneve_ports: tuple[int, ...] = ()
     gre_int_protocols: tuple[int, ...] = ()
     geneve_int_classes: tuple[int, ...] = ()
+    gpe_int_protocols: tuple[int, ...] = ()
+    geneve_ioam_classes: tuple[int, ...] = ()
+    gpe_ioam_protocols: tuple[int, ...] = ()
+    ifa_protocols: tuple[int, ...] = (IFA_PROTOCOL,)
+    hpcc_ports: tuple[int, ...] = ()
+    hpcc_layout: str = "paper"
+    lumina_ports: tuple[int, ...] = ()
+    csig_type: int = CSIG_ETHERTYPE
+    csig_wide_type: int | None = None
+    tcp_int: bool = False
     structure: bool = True
     int_dialect: str = AUTO_DIALECT
 
@@ -164,6 +182,8 @@ class Profile:
             (settings.ROLE_GENEVE, detect.geneve_ports),
             (settings.ROLE_REPORT, detect.report_ports),
             (settings.ROLE_INT, detect.int_ports),
+            (settings.ROLE_HPCC, detect.hpcc_ports),
+            (settings.ROLE_LUMINA, detect.lumina_ports),
         ):
             if ports:
                 roles[roles == role] = settings.ROLE_AUTO
@@ -177,6 +197,12 @@ class Profile:
         if detect.int_dialect != AUTO_DIALECT:
             numbers[settings.INT_DIALECT] = _dialect_names()[detect.int_dialect]
         numbers[settings.DETECT_BY_STRUCTURE] = int(detect.structure)
+        numbers[settings.CSIG_TYPE] = detect.csig_type
+        numbers[settings.CSIG_WIDE_TYPE] = -1 if detect.csig_wide_type is None else detect.csig_wide_type
+        numbers[settings.HPCC_LAYOUT] = HPCC_LAYOUTS.index(detect.hpcc_layout)
+        numbers[settings.TCP_INT] = int(detect.tcp_int)
+        made.gpe_roles[list(detect.gpe_int_protocols)] = settings.GPE_INT_1
+        made.gpe_roles[list(detect.gpe_ioam_protocols)] = settings.GPE_IOAM
         rows = [(domain.id, domain.source_only_words, domain.hop_words) for domain in self.domains]
         return settings.Settings(
             roles,
@@ -184,6 +210,9 @@ class Profile:
             np.array(rows, dtype=np.int64).reshape(-1, 3),
             np.array(detect.gre_int_protocols, dtype=np.int64),
             np.array(detect.geneve_int_classes, dtype=np.int64),
+            np.array(detect.geneve_ioam_classes, dtype=np.int64),
+            np.array(detect.ifa_protocols, dtype=np.int64),
+            made.gpe_roles,
         )
 
     def describe(self) -> str:
@@ -247,7 +276,7 @@ def _dialect_names() -> dict[str, int]:
 
 
 def _detect(table: Table) -> Detect:
-    kinds = ("int_ports", "report_ports", "roce_ports", "vxlan_ports", "vxlan_gpe_ports", "geneve_ports")
+    kinds = ("int_ports", "report_ports", "roce_ports", "vxlan_ports", "vxlan_gpe_ports", "geneve_ports", "hpcc_ports", "lumina_ports")
     ports = {name: table.ports(name) for name in kinds}
     seen: dict[int, str] = {}
     for name, numbers in ports.items():
@@ -261,11 +290,30 @@ def _detect(table: Table) -> Detect:
         int_dscp=_dscp(table),
         gre_int_protocols=table.numbers_16("gre_int_protocols", "GRE protocol types"),
         geneve_int_classes=table.numbers_16("geneve_int_classes", "Geneve option classes"),
+        gpe_int_protocols=_gpe_protocols(table, "gpe_int_protocols"),
+        geneve_ioam_classes=table.numbers_16("geneve_ioam_classes", "Geneve option classes"),
+        gpe_ioam_protocols=_gpe_protocols(table, "gpe_ioam_protocols"),
+        ifa_protocols=table.numbers_8("ifa_protocols", "IP protocol numbers", (IFA_PROTOCOL,)),
+        hpcc_layout=table.choice("hpcc_layout", HPCC_LAYOUTS[0], HPCC_LAYOUTS),
+        csig_type=table.integer("csig_type", CSIG_ETHERTYPE, 0, _PORT_LIMIT) or 0,
+        csig_wide_type=table.integer("csig_wide_type", None, 0, _PORT_LIMIT),
+        tcp_int=table.flag("tcp_int", False),
         marker=table.integer("marker", None, 0, ID_LIMIT),
         structure=table.flag("structure", True),
         int_dialect=dialect,
         **ports,
     )
+
+
+def _gpe_protocols(table: Table, name: str) -> tuple[int, ...]:
+    """Next protocols of VXLAN-GPE that the profile gives a meaning; those of IP, Ethernet and NSH have theirs."""
+    numbers = table.numbers_8(name, "next protocols of VXLAN-GPE")
+    taken = next((number for number in numbers if 1 <= number <= 4), None)
+    if taken is not None:
+        raise table.error(name, f"next protocol {taken} is IPv4, IPv6, Ethernet or NSH (1 to 4)")
+    if name == "gpe_ioam_protocols" and set(numbers) & set(table.numbers_8("gpe_int_protocols", "next protocols of VXLAN-GPE")):
+        raise table.error(name, "a next protocol stands in gpe_int_protocols too")
+    return numbers
 
 
 def _dscp(table: Table) -> tuple[int, int] | None:

@@ -38,7 +38,7 @@ _COMPRESSION = 4
 class Batch:
     """Some thousand packets of one capture. `columns` are reused by the next batch; the frames are copies and stay.
 
-    file: the capture; first_packet: number of the batch's first packet in it. Asked for anything of its columns after the next
+    file: the capture; first_packet: number of the batch's first record in it. Asked for anything of its columns after the next
     batch was, it raises IntAnalyzerError.
     """
 
@@ -99,8 +99,13 @@ class Batch:
 
     @property
     def mirrors(self) -> pd.DataFrame:
-        """A row per mirror header (ERSPAN)."""
+        """A row per mirror header (ERSPAN, Lumina)."""
         return self._frame("mirrors")
+
+    @property
+    def options(self) -> pd.DataFrame:
+        """A row per option that is telemetry without hops (IOAM proof of transit, edge to edge, direct export; TCP-INT)."""
+        return self._frame("options")
 
     def _frame(self, table: str) -> pd.DataFrame:
         from int_analyzer import tables
@@ -168,9 +173,9 @@ class Reading:
 def read(captures: Captures, profile: ProfileLike = None, *, progress: Progress | None = None) -> Reading:
     """Read captures piece by piece, for those larger than memory: iterating gives batches of up to 8192 packets.
 
-    A batch's `packets`, `hops`, `roce`, `reports` and `mirrors` are pandas frames (docs/columns.md); they are made when asked for,
-    and must be asked for before the next batch is. Afterwards `damages` says where a file is damaged. `profile`: a Profile or its
-    file. Raises SourceError, CaptureError and ProfileError.
+    A batch's `packets`, `hops`, `roce`, `reports`, `mirrors` and `options` are pandas frames (docs/columns.md); they are made when
+    asked for, and must be asked for before the next batch is. Afterwards `damages` says where a file is damaged. `profile`: a Profile
+    or its file. Raises SourceError, CaptureError and ProfileError.
     """
     return Reading(captures, profile, progress=progress)
 

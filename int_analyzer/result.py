@@ -77,8 +77,13 @@ class Result:
 
     @functools.cached_property
     def mirrors(self) -> pd.DataFrame:
-        """A row per mirror header (ERSPAN)."""
+        """A row per mirror header (ERSPAN, Lumina)."""
         return self._frame("mirrors")
+
+    @functools.cached_property
+    def options(self) -> pd.DataFrame:
+        """A row per option that is telemetry without hops (IOAM proof of transit, edge to edge, direct export; TCP-INT)."""
+        return self._frame("options")
 
     def to_json(self) -> str:
         """The analysis as one JSON document (docs/json.md)."""

@@ -45,6 +45,7 @@ TELLING = {
     "roce": ("packet", "opcode", "dest_qp", "psn", "ack_req", "becn", "fecn", "syndrome", "msn", "dma_bytes", "payload_bytes"),
     "reports": ("packet", "version", "node_id", "hw_id", "sequence", "dropped", "congested", "tracked", "drop_reason"),
     "mirrors": ("packet", "kind", "outer_src", "session_id", "sequence", "vlan_id", "truncated", "timestamp_raw"),
+    "options": ("packet", "format", "namespace", "flow_id", "sequence", "time_seconds", "proof_packet_id", "hop_latency_raw"),
 }
 """Columns that are shown where there is no room for all."""
 

@@ -41,9 +41,15 @@ FORMAT_REPORT_05 = 5
 FORMAT_REPORT_1 = 6
 FORMAT_REPORT_2 = 7
 FORMAT_IOAM_TRACE = 8
-FORMAT_IOAM_OTHER = 9
+FORMAT_IOAM_INCREMENTAL = 9
 FORMAT_MRI = 10
 FORMAT_INT_05 = 11
+FORMAT_IOAM_POT = 12
+FORMAT_IOAM_E2E = 13
+FORMAT_IOAM_DEX = 14
+FORMAT_IFA = 15
+FORMAT_HPCC = 16
+FORMAT_TCP_INT = 17
 
 
 class Format(NamedTuple):
@@ -64,8 +70,14 @@ FORMAT_LIST: tuple[Format, ...] = (
     Format(FORMAT_REPORT_05, "report-0.5", "Telemetry Report v0.5", "P4.org Telemetry Report v0.5", True),
     Format(FORMAT_REPORT_1, "report-1.0", "Telemetry Report v1.0", "P4.org Telemetry Report v1.0", True),
     Format(FORMAT_REPORT_2, "report-2.0", "Telemetry Report v2.0", "P4.org Telemetry Report v2.0 §3.2-3.4", True),
-    Format(FORMAT_IOAM_TRACE, "ioam-trace", "IOAM pre-allocated trace in IPv6", "RFC 9197 §4.4, RFC 9486", True),
-    Format(FORMAT_IOAM_OTHER, "ioam-other", "other IOAM options in IPv6 (incremental, POT, E2E, DEX)", "RFC 9197, RFC 9326", False),
+    Format(FORMAT_IOAM_TRACE, "ioam-trace", "IOAM pre-allocated trace", "RFC 9197 §4.4, RFC 9486, RFC 9322", True),
+    Format(FORMAT_IOAM_INCREMENTAL, "ioam-incremental", "IOAM incremental trace", "RFC 9197 §4.4, RFC 9452", True),
+    Format(FORMAT_IOAM_POT, "ioam-pot", "IOAM proof of transit", "RFC 9197 §4.5", True),
+    Format(FORMAT_IOAM_E2E, "ioam-e2e", "IOAM edge to edge", "RFC 9197 §4.6", True),
+    Format(FORMAT_IOAM_DEX, "ioam-dex", "IOAM direct export", "RFC 9326 §3.2", True),
+    Format(FORMAT_IFA, "ifa-2.0", "Inband Flow Analyzer 2.0", "draft-kumar-ippm-ifa-08", True),
+    Format(FORMAT_HPCC, "hpcc", "HPCC INT header", "HPCC, SIGCOMM 2019; its ns-3 simulator", True),
+    Format(FORMAT_TCP_INT, "tcp-int", "TCP-INT option (the bottleneck, no stack)", "p4lang/p4app-TCP-INT", True),
     Format(FORMAT_MRI, "mri", "MRI option of the P4 tutorials", "p4lang/tutorials, exercise mri", True),
     Format(FORMAT_INT_05, "int-0.5", "INT v0.5 (with tail)", "P4.org INT v0.5", True),
 )
@@ -154,9 +166,29 @@ STATUSES: tuple[Status, ...] = tuple(
             ("ioam-snapshot-overrun", "ioam", "an opaque state snapshot runs past the data space"),
             ("ioam-stack-truncated", "ioam", "captured bytes end inside the trace data: the most recent nodes are kept"),
             ("ioam-loopback-type", "ioam", "loopback flag with a trace type other than node id only"),
+            ("ioam-option-type", "ioam", "an IOAM option type that is unassigned, or that protects integrity: skipped"),
+            ("ioam-option-limit", "ioam", "more than 64 IOAM options without node data"),
+            ("ioam-pot-type", "ioam", "proof of transit type is not 0"),
+            ("ioam-e2e-sequence", "ioam", "an edge-to-edge option with both sequence numbers"),
+            ("ioam-dex-length", "ioam", "a direct export option's length contradicts its extension flags"),
+            ("ioam-shim-truncated", "ioam", "captured bytes end inside an IOAM header behind VXLAN-GPE or NSH"),
+            ("ioam-shim-length", "ioam", "an IOAM header behind VXLAN-GPE or NSH runs past the packet"),
             ("mri-length", "ip", "the MRI option's length contradicts its count"),
             ("tcp-truncated", "tcp", "captured bytes end inside the TCP header"),
             ("tcp-header-length", "tcp", "the TCP data offset is below 5"),
+            ("nsh-truncated", "nsh", "captured bytes end inside the NSH"),
+            ("nsh-version", "nsh", "NSH version is not 0"),
+            ("nsh-length", "nsh", "NSH length does not hold the header of its metadata type"),
+            ("nsh-protocol-unknown", "nsh", "NSH carries a protocol that is not read"),
+            ("ifa-truncated", "ifa", "captured bytes end inside the IFA header or the IFA metadata header"),
+            ("ifa-version", "ifa", "IFA version is neither 2 nor 3"),
+            ("ifa-optional-header", "ifa", "checksum or fragment header: their layout is not read"),
+            ("ifa-next-header", "ifa", "IFA in front of a transport that is neither UDP, TCP nor GRE"),
+            ("ifa-length", "ifa", "the metadata stack runs past the IP packet"),
+            ("ifa-not-whole-hops", "ifa", "the metadata stack is not a whole number of 32-byte records: skipped"),
+            ("ifa-stack-truncated", "ifa", "captured bytes end inside the metadata stack"),
+            ("hpcc-truncated", "hpcc", "captured bytes end inside the HPCC header: the oldest hops are kept"),
+            ("hpcc-length", "hpcc", "the HPCC header runs past the UDP payload"),
         )
     )
 )
@@ -200,7 +232,6 @@ _WARNINGS = (
     ("report-length-zero", "report length 0 although contents follow: read to the end of the datagram"),
     ("report-length-mismatch", "header length contradicts the metadata bits: skipped by length"),
     ("report-inner-cut", "the reported packet is cut; its own lengths are larger"),
-    ("report-more", "the datagram holds further reports whose inner packets are not followed"),
     ("ioam-overflow", "O: a node found no room in the trace, the path has a hole"),
     ("ioam-unassigned-bits", "trace type has unassigned bits: read as 4 bytes each"),
     ("ioam-space-rest", "the data space is not a whole number of nodes"),
@@ -217,18 +248,24 @@ TUNNELS = {
     0x20: "vxlan",
     0x40: "vxlan-gpe",
     0x80: "geneve",
+    0x100: "nsh",
+    0x200: "lumina",
 }
 """Bits of the column `tunnels`."""
 
 # ------------------------------------------------------------------------------------------------------------------ tables
 
+PART = Column("part", "uint8", "", "part of the packet, as in packets", source="derived")
+"""With `packet`, what tables are joined by."""
+
 PACKETS: tuple[Column, ...] = (
     Column("packet", "int64", "", "number of the packet in its capture, from 0", source="derived"),
+    Column("part", "uint8", "", "0; 1, 2, … for the further reports of a report datagram, each a packet of its own"),
     Column("time_ns", "int64", "ns", "capture time since 1970 (0 if the record carries none)"),
     Column("captured_bytes", "uint32", "bytes", "bytes in the capture"),
     Column("original_bytes", "uint32", "bytes", "bytes on the wire"),
     Column("interface", "uint16", "", "pcapng interface number (0 in a classic pcap)"),
-    Column("tunnels", "uint8", "", "tunnels and mirrors around the packet, a bit each (schema.TUNNELS)"),
+    Column("tunnels", "uint16", "", "tunnels and mirrors around the packet, a bit each (schema.TUNNELS)"),
     Column("vlan_id", "uint16", "", "VLAN of the innermost Ethernet header that had a tag", absent=ABSENT16),
     Column("ip_version", "uint8", "", "4, 6, or 0 if not IP (innermost IP header; so all columns down to payload_bytes)"),
     Column("src_hi", "int64", "", "source address, upper 64 bits (0 for IPv4)", shown="uint64"),
@@ -236,8 +273,8 @@ PACKETS: tuple[Column, ...] = (
     Column("dst_hi", "int64", "", "destination address, upper 64 bits", shown="uint64"),
     Column("dst_lo", "int64", "", "destination address, lower 64 bits", shown="uint64"),
     Column("protocol", "uint8", "", "IP protocol after extension headers"),
-    Column("src_port", "uint16", "", "UDP or TCP source port"),
-    Column("dst_port", "uint16", "", "UDP or TCP destination port; the original one where INT (NPT 1) had replaced it"),
+    Column("src_port", "uint16", "", "UDP or TCP source port; the original one where Lumina had replaced it"),
+    Column("dst_port", "uint16", "", "UDP or TCP destination port; the original one where INT (NPT 1) or Lumina had replaced it"),
     Column("dscp", "uint8", "", "DSCP as captured"),
     Column("original_dscp", "uint8", "", "DSCP that the INT source stored", absent=ABSENT8),
     Column("ecn", "uint8", "", "ECN: 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE"),
@@ -247,16 +284,16 @@ PACKETS: tuple[Column, ...] = (
     Column("formats", "uint32", "", "formats found, a bit each (1 << format id)"),
     Column("telemetry", "uint8", "", "format id of the header that gave the hops, 0 if none"),
     Column("dialect", "uint8", "", "number of the dialect it was read with (formats/dialect.py)"),
-    Column("telemetry_flags", "uint8", "", "INT: D 1, E 2, M 4, C 8; IOAM: the four flag bits"),
-    Column("instructions", "uint32", "", "INT instruction bitmap (16 bit) or IOAM trace type (24 bit)"),
-    Column("namespace", "uint16", "", "IOAM namespace or INT domain"),
-    Column("remaining_hops", "uint8", "", "INT remaining hop count or IOAM RemainingLen"),
+    Column("telemetry_flags", "uint8", "", "INT: D 1, E 2, M 4, C 8; IOAM: O 8, L 4, A 2; IFA: MF 16, TS 8, I 4, TA 2, C 1"),
+    Column("instructions", "uint32", "", "INT bitmap (16 bit), IOAM trace type (24 bit), IFA request and action vectors (8 bit each)"),
+    Column("namespace", "uint16", "", "IOAM namespace, INT domain, IFA global name space or HPCC path id"),
+    Column("remaining_hops", "uint8", "", "INT remaining hop count, IOAM RemainingLen or IFA hop limit"),
     Column("telemetry_bytes", "uint16", "bytes", "bytes that telemetry adds to the packet, headers included"),
     Column("hop_count", "uint16", "", "rows of this packet in hops"),
     Column("first_hop", "uint32", "", "its first row in hops, within the batch"),
     Column("roce_row", "uint32", "", "its row in roce, within the batch", absent=ABSENT32),
-    Column("report_count", "uint8", "", "rows of this packet in reports"),
-    Column("csig", "uint16", "", "CSIG tag: signal type 3, reserved 1, value 5, locator 7 bits", absent=ABSENT16),
+    Column("report_count", "uint8", "", "rows of this packet in reports (0 or 1)"),
+    Column("csig", "int64", "", "CSIG tag: signal type 3, reserved 1, value 5, locator 7 bits; wide: 2^48 + its 48 bits", absent=-1),
     Column("status", "uint8", "", "why reading stopped (schema.STATUSES)"),
     Column("status_at", "uint16", "bytes", "offset in the captured bytes where it stopped (saturates at 65535)"),
     Column("warnings", "uint32", "", "what was odd, a bit each (schema.WARNINGS)"),
@@ -266,9 +303,11 @@ PACKETS: tuple[Column, ...] = (
 HAS_NODE, HAS_INGRESS_PORT, HAS_EGRESS_PORT, HAS_LATENCY, HAS_QUEUE, HAS_DEPTH = 1, 2, 4, 8, 16, 32
 HAS_INGRESS_TIME, HAS_EGRESS_TIME, HAS_UTILISATION, HAS_BUFFER, HAS_HOP_LIMIT, HAS_DATA = 64, 128, 256, 512, 1024, 2048
 HOP_FROM_REPORT, HOP_TRUNCATED_PATH, HOP_OPAQUE = 4096, 8192, 16384
+HAS_SNAPSHOT, HAS_SPEED, HAS_TX_BYTES = 32768, 65536, 131072
 
 HOPS: tuple[Column, ...] = (
     Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
+    PART,
     Column("hop", "uint8", "", "position on the path, 0 nearest the source"),
     Column("node_id", "int64", "", "node (switch) id", HAS_NODE, shown="uint64"),
     Column("ingress_port", "uint32", "", "ingress port or interface id", HAS_INGRESS_PORT),
@@ -278,22 +317,27 @@ HOPS: tuple[Column, ...] = (
     Column("queue_id", "uint8", "", "queue id", HAS_QUEUE),
     Column("queue_depth_raw", "uint32", "raw", "queue occupancy in the device's unit", HAS_DEPTH),
     Column("queue_depth_bytes", "int64", "bytes", "queue occupancy; NA if the unit is unknown", source="derived"),
-    Column("ingress_time_raw", "int64", "raw", "device ingress time; IOAM: seconds × 2^32 + fraction", HAS_INGRESS_TIME, shown="uint64"),
+    Column("ingress_time_raw", "int64", "raw", "ingress time; IOAM: seconds × 2^32 + fraction; IFA: ns", HAS_INGRESS_TIME, shown="uint64"),
     Column("egress_time_raw", "int64", "raw", "egress time of the device", HAS_EGRESS_TIME, shown="uint64"),
     Column("ingress_time_ns", "int64", "ns", "ingress time on the node's own clock; NA if the unit is unknown", source="derived"),
     Column("egress_time_ns", "int64", "ns", "egress time on the node's own clock; NA if the unit is unknown", source="derived"),
     Column("tx_utilisation_raw", "uint32", "raw", "egress port utilisation in the device's unit", HAS_UTILISATION),
     Column("buffer_id", "uint8", "", "buffer id", HAS_BUFFER),
     Column("buffer_depth_raw", "uint32", "raw", "buffer occupancy in the device's unit", HAS_BUFFER),
-    Column("hop_limit", "uint8", "", "IOAM hop limit at the node", HAS_HOP_LIMIT),
+    Column("hop_limit", "uint8", "", "IOAM hop limit or IFA TTL at the node", HAS_HOP_LIMIT),
     Column("namespace_data", "int64", "", "IOAM namespace-specific data (short or wide)", HAS_DATA, shown="uint64"),
-    Column("present", "uint16", "", "which of the values above were there (schema.HAS_…)"),
+    Column("snapshot_schema", "uint32", "", "schema id of the IOAM opaque state snapshot", HAS_SNAPSHOT),
+    Column("snapshot_bytes", "uint16", "bytes", "bytes of its data", HAS_SNAPSHOT),
+    Column("port_speed_bps", "int64", "bit/s", "speed of the egress port as IFA and HPCC tell it", HAS_SPEED),
+    Column("tx_bytes_raw", "uint32", "raw", "bytes sent by the egress port, a counter in the device's unit (HPCC)", HAS_TX_BYTES),
+    Column("present", "uint32", "", "which of the values above were there (schema.HAS_…)"),
 )
 
 HAS_RETH, HAS_AETH, HAS_IMMEDIATE, HAS_DETH, HAS_ATOMIC, HAS_ATOMIC_ACK, HAS_ICRC, HAS_PAYLOAD, HAS_RKEY = 1, 2, 4, 8, 16, 32, 64, 128, 256
 
 ROCE: tuple[Column, ...] = (
     Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
+    PART,
     Column("opcode", "uint8", "", "BTH opcode"),
     Column("se", "uint8", "", "solicited event"),
     Column("migreq", "uint8", "", "MigReq"),
@@ -326,6 +370,7 @@ HAS_REPORT_EGRESS_TIME, HAS_REPORT_DROP, HAS_REPORT_UTILISATION, HAS_REPORT_L2, 
 
 REPORTS: tuple[Column, ...] = (
     Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
+    PART,
     Column("report", "uint8", "", "position in the datagram"),
     Column("version", "uint8", "", "format id of the report version"),
     Column("report_type", "uint8", "", "v2: 0 inner only, 1 INT, 2 IOAM; v1 and v0.5: NProt"),
@@ -354,29 +399,65 @@ REPORTS: tuple[Column, ...] = (
     Column("present", "uint16", "", "which of the values above were there (schema.HAS_REPORT_…)"),
 )
 
+HAS_MIRROR_SEQUENCE, HAS_MIRROR_SESSION, HAS_MIRROR_INDEX, HAS_MIRROR_TIMESTAMP, HAS_MIRROR_PLATFORM = 1, 2, 4, 8, 16
+HAS_MIRROR_TYPE_3, HAS_MIRROR_EVENT, HAS_MIRROR_OUTER = 32, 64, 128
+
 MIRRORS: tuple[Column, ...] = (
     Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
-    Column("kind", "uint8", "", "1, 2, 3: ERSPAN type I, II, III"),
-    Column("outer_src_hi", "int64", "", "mirror source address, upper 64 bits", shown="uint64"),
-    Column("outer_src_lo", "int64", "", "mirror source address, lower 64 bits", shown="uint64"),
-    Column("sequence", "uint32", "", "GRE sequence number", 1),
-    Column("session_id", "uint16", "", "ERSPAN session", 2),
-    Column("vlan_id", "uint16", "", "ERSPAN VLAN field", 2),
-    Column("cos", "uint8", "", "ERSPAN COS", 2),
-    Column("encapsulation", "uint8", "", "type II En, type III BSO", 2),
-    Column("truncated", "uint8", "", "ERSPAN T", 2),
-    Column("index", "uint32", "", "type II index", 4),
-    Column("timestamp_raw", "uint32", "raw", "type III timestamp; unit by granularity", 8),
-    Column("granularity", "uint8", "", "type III Gra: 0 100 µs, 1 100 ns, 2 ns (IEEE 1588), 3 platform", 8),
-    Column("security_group", "uint16", "", "type III SGT", 8),
-    Column("hw_id", "uint8", "", "type III HwID", 8),
-    Column("direction", "uint8", "", "type III D: 0 ingress, 1 egress", 8),
-    Column("platform_id", "uint8", "", "type III platform subheader id", 16),
-    Column("platform_info", "int64", "", "type III platform subheader, remaining 58 bits", 16, shown="uint64"),
-    Column("present", "uint16", "", "which of the values above were there"),
+    PART,
+    Column("kind", "uint8", "", "1, 2, 3: ERSPAN type I, II, III; 4: fields rewritten by Lumina"),
+    Column("outer_src_hi", "int64", "", "mirror source address, upper 64 bits", HAS_MIRROR_OUTER, shown="uint64"),
+    Column("outer_src_lo", "int64", "", "mirror source address, lower 64 bits", HAS_MIRROR_OUTER, shown="uint64"),
+    Column("sequence", "uint32", "", "GRE or Lumina sequence number", HAS_MIRROR_SEQUENCE),
+    Column("session_id", "uint16", "", "ERSPAN session", HAS_MIRROR_SESSION),
+    Column("vlan_id", "uint16", "", "ERSPAN VLAN field", HAS_MIRROR_SESSION),
+    Column("cos", "uint8", "", "ERSPAN COS", HAS_MIRROR_SESSION),
+    Column("encapsulation", "uint8", "", "type II En, type III BSO", HAS_MIRROR_SESSION),
+    Column("truncated", "uint8", "", "ERSPAN T", HAS_MIRROR_SESSION),
+    Column("index", "uint32", "", "type II index", HAS_MIRROR_INDEX),
+    Column("timestamp_raw", "int64", "raw", "type III timestamp, unit by granularity; Lumina: ns", HAS_MIRROR_TIMESTAMP, shown="uint64"),
+    Column("granularity", "uint8", "", "type III Gra: 0 100 µs, 1 100 ns, 2 ns (IEEE 1588), 3 platform", HAS_MIRROR_TYPE_3),
+    Column("security_group", "uint16", "", "type III SGT", HAS_MIRROR_TYPE_3),
+    Column("hw_id", "uint8", "", "type III HwID", HAS_MIRROR_TYPE_3),
+    Column("direction", "uint8", "", "type III D: 0 ingress, 1 egress", HAS_MIRROR_TYPE_3),
+    Column("platform_id", "uint8", "", "type III platform subheader id", HAS_MIRROR_PLATFORM),
+    Column("platform_info", "int64", "", "type III platform subheader, remaining 58 bits", HAS_MIRROR_PLATFORM, shown="uint64"),
+    Column("event", "uint8", "", "Lumina event: 0 none, 1 drop, 2 ECN mark, 3 bit error", HAS_MIRROR_EVENT),
+    Column("present", "uint16", "", "which of the values above were there (schema.HAS_MIRROR_…)"),
 )
 
-TABLES: dict[str, tuple[Column, ...]] = {"packets": PACKETS, "hops": HOPS, "roce": ROCE, "reports": REPORTS, "mirrors": MIRRORS}
+HAS_OPTION_NAMESPACE, HAS_OPTION_FLAGS, HAS_OPTION_EXPORT, HAS_OPTION_FLOW, HAS_OPTION_SEQUENCE = 1, 2, 4, 8, 16
+HAS_OPTION_SECONDS, HAS_OPTION_FRACTION, HAS_OPTION_PROOF, HAS_OPTION_HOP = 32, 64, 128, 256
+
+OPTIONS: tuple[Column, ...] = (
+    Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
+    PART,
+    Column("format", "uint8", "", "format id of the option"),
+    Column("namespace", "uint16", "", "IOAM namespace", HAS_OPTION_NAMESPACE),
+    Column("flags", "uint8", "", "flags of proof of transit and direct export; tag frequency of TCP-INT", HAS_OPTION_FLAGS),
+    Column("extension_flags", "uint8", "", "extension flags of direct export", HAS_OPTION_EXPORT),
+    Column("trace_type", "uint32", "", "what direct export asks the nodes to report (IOAM trace type, 24 bit)", HAS_OPTION_EXPORT),
+    Column("flow_id", "uint32", "", "flow id of direct export", HAS_OPTION_FLOW),
+    Column("sequence", "int64", "", "sequence number of edge to edge or direct export", HAS_OPTION_SEQUENCE, shown="uint64"),
+    Column("sequence_bits", "uint8", "bits", "width of the sequence number: 32 or 64", HAS_OPTION_SEQUENCE),
+    Column("time_seconds", "uint32", "s", "seconds of the edge-to-edge timestamp, from the epoch of its format", HAS_OPTION_SECONDS),
+    Column("time_fraction_raw", "uint32", "raw", "fraction of the edge-to-edge timestamp, unit by its format", HAS_OPTION_FRACTION),
+    Column("proof_packet_id", "int64", "", "PktID of proof of transit", HAS_OPTION_PROOF, shown="uint64"),
+    Column("proof_cumulative", "int64", "", "Cumulative of proof of transit", HAS_OPTION_PROOF, shown="uint64"),
+    Column("hop_id", "uint8", "", "TCP-INT: TTL at the bottleneck", HAS_OPTION_HOP),
+    Column("hop_latency_raw", "uint32", "raw", "TCP-INT: latency of the path or the bottleneck (24 bit)", HAS_OPTION_HOP),
+    Column("utilisation_raw", "uint8", "raw", "TCP-INT: queue depth or utilisation of the bottleneck", HAS_OPTION_HOP),
+    Column("present", "uint16", "", "which of the values above were there (schema.HAS_OPTION_…)"),
+)
+
+TABLES: dict[str, tuple[Column, ...]] = {
+    "packets": PACKETS,
+    "hops": HOPS,
+    "roce": ROCE,
+    "reports": REPORTS,
+    "mirrors": MIRRORS,
+    "options": OPTIONS,
+}
 
 
 def kernel_columns(table: tuple[Column, ...]) -> list[str]:
@@ -390,5 +471,13 @@ HopColumns = namedtuple("HopColumns", kernel_columns(HOPS))  # type: ignore[misc
 RoceColumns = namedtuple("RoceColumns", kernel_columns(ROCE))  # type: ignore[misc]
 ReportColumns = namedtuple("ReportColumns", kernel_columns(REPORTS))  # type: ignore[misc]
 MirrorColumns = namedtuple("MirrorColumns", kernel_columns(MIRRORS))  # type: ignore[misc]
+OptionColumns = namedtuple("OptionColumns", kernel_columns(OPTIONS))  # type: ignore[misc]
 
-COLUMN_CLASSES = {"packets": PacketColumns, "hops": HopColumns, "roce": RoceColumns, "reports": ReportColumns, "mirrors": MirrorColumns}
+COLUMN_CLASSES = {
+    "packets": PacketColumns,
+    "hops": HopColumns,
+    "roce": RoceColumns,
+    "reports": ReportColumns,
+    "mirrors": MirrorColumns,
+    "options": OptionColumns,
+}

@@ -3,7 +3,7 @@
 What changes on the way from schema.TABLES: a value that was not there is NA, by its presence bit; an address is one text column
 instead of two numbers; codes and bit sets are words (`status`, `formats`, `tunnels`, `warnings`, `telemetry`, `dialect`,
 `version`); 64-bit fields are unsigned; nanoseconds and bytes are derived where the profile knows the node's units. Row numbers
-that only mean something within a batch are left out: tables are joined by `packet` (and `file`, where several were read).
+that only mean something within a batch are left out: tables are joined by `packet` and `part` (and `file`, where several were read).
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _NAMED: dict[str, dict[int, str]] = {
     "status": {entry.code: entry.name for entry in schema.STATUSES},
     "telemetry": _FORMATS,
     "version": _FORMATS,
+    "format": _FORMATS,
     "dialect": _DIALECTS,
 }
 _BITS: dict[str, dict[int, str]] = {
@@ -49,6 +50,8 @@ _HOP_FLAGS = {
     "path_truncated": (schema.HOP_TRUNCATED_PATH, "the packet's stack was cut: hops of this path are missing"),
     "opaque": (schema.HOP_OPAQUE, "the layout is not understood: that the hop exists is all that is known"),
 }
+_KEYS = ("packet", "part")
+"""What tables are joined by."""
 # Columns of packets that say something only under a condition on another column.
 _NEEDS_IP = {"src", "dst", "protocol", "dscp", "ecn", "ttl", "ip_bytes"}
 _NEEDS_PORTS = {"src_port", "dst_port"}
@@ -92,15 +95,17 @@ def record_batch(
 ) -> pa.RecordBatch:
     """The rows of one batch as Arrow. They are copies: the columns may be reused afterwards.
 
-    `first_packet` is the number of the batch's first packet in its capture; `file` adds a column with the capture's name.
+    `first_packet` is the number of the batch's first record in its capture; `file` adds a column with the capture's name.
     """
     rows = columns.rows(table)
     kernel = getattr(columns, table)
     values = {name: getattr(kernel, name)[:rows] for name in kernel._fields}
+    records = first_packet + columns.records()
     if table == "packets":
-        values["packet"] = np.arange(first_packet, first_packet + rows, dtype=np.int64)
+        values["packet"] = records
     else:
-        values["packet"] = values["packet"].astype(np.int64) + first_packet
+        values["part"] = columns.packets.part[values["packet"]]
+        values["packet"] = records[values["packet"]]
     if table == "hops":
         derived = Derived(values, columns.packets.telemetry[kernel.packet[:rows]], profile)
         values |= derived.values | {f"{name}_absent": mask for name, mask in derived.absent.items()}
@@ -163,6 +168,7 @@ def _doc(name: str, doc: str) -> str:
         "dialect": "dialect that it was read with",
         "status": "why reading stopped (docs/statuses.md)",
         "version": "format of the report",
+        "format": "format of the option",
     }.get(name, doc)
 
 
@@ -171,7 +177,7 @@ def _absent_when(table: str, name: str, column: schema.Column) -> str:
         return "not reported"
     if column.absent is not None:
         return "there was none"
-    if column.source == "derived" and name != "packet":
+    if column.source == "derived" and name not in _KEYS:
         return "not reported, or the unit is unknown"
     if name in _BITS or name == "telemetry":
         return "none"
@@ -211,7 +217,7 @@ def _array(table: str, field: pa.Field, values: dict[str, Any], rows: int) -> pa
 def _absent(table: str, name: str, values: dict[str, Any], rows: int) -> Any:
     """Boolean mask of the rows where the value was not there, or None if it always is."""
     column = _column(table, name)
-    if column.source == "derived" and name != "packet":
+    if column.source == "derived" and name not in _KEYS:
         return values[f"{name}_absent"]
     if column.present:
         return values["present"] & column.present == 0

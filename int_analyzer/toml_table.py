@@ -9,7 +9,7 @@ from int_analyzer.errors import ProfileError
 
 ID_LIMIT = 1 << 64
 """Node and port ids, and markers, have at most 64 bits."""
-_LIMIT_16 = 1 << 16
+_LIMIT_8, _LIMIT_16 = 1 << 8, 1 << 16
 
 
 class Table:
@@ -92,10 +92,17 @@ class Table:
 
     def numbers_16(self, name: str, what: str, minimum: int = 0) -> tuple[int, ...]:
         """A list of 16-bit numbers; `what` they are stands in the message if it is no list."""
-        value = self.values.get(name, [])
+        return self._numbers(name, what, minimum, _LIMIT_16, ())
+
+    def numbers_8(self, name: str, what: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """A list of 8-bit numbers, `default` where there is none."""
+        return self._numbers(name, what, 0, _LIMIT_8, default)
+
+    def _numbers(self, name: str, what: str, minimum: int, limit: int, default: tuple[int, ...]) -> tuple[int, ...]:
+        value = self.values.get(name, list(default))
         if not isinstance(value, list):
             raise self.error(name, f"must be a list of {what}, not {_shown(value)}")
-        return tuple(self.checked_integer(name, entry, minimum, _LIMIT_16) for entry in value)
+        return tuple(self.checked_integer(name, entry, minimum, limit) for entry in value)
 
     def ids(self) -> dict[int, str]:
         """The keys of this table as ids; decimal or "0x…", each id once."""

@@ -12,9 +12,10 @@ from int_analyzer.capture import records
 from int_analyzer.dissect.branch import Branch
 from int_analyzer.dissect.dissection import Dissection, dissect
 from int_analyzer.dissect.field import Header
-from int_analyzer.dissect.headers import int_md, ioam, network, report, roce, tunnel
+from int_analyzer.dissect.headers import hpcc, ifa, int_md, ioam, network, report, roce, tunnel
 from int_analyzer.profile import Profile, parse_profile
 from int_analyzer.report import packet_tree
+from int_analyzer.wire.mirror import LUMINA_BIT_ERROR
 
 ROOT = Path(__file__).parent.parent
 PCAPS = ROOT / "pcaps"
@@ -76,6 +77,15 @@ def shown_hop(branch: Branch) -> dict[str, int | None]:
         values["node_id"] = branch.node
         return values
     values = shown([branch], "hops")
+    gigabits = next((value.field.names.get(value.value or 0) for value in branch.values if value.field.name in ("speed", "rate")), None)
+    values["port_speed_bps"] = None if gigabits is None else int(gigabits.split()[0]) * 10**9
+    if branch.name == "ifa.hop":
+        values["ingress_time_raw"] = (branch.number("seconds") or 0) * 10**9 + (branch.number("nanoseconds") or 0)
+    if branch.number("length") is not None:
+        words, schema_id = branch.number("length"), values["snapshot_schema"]
+        is_there = words != 0 or schema_id is not None
+        values |= {"snapshot_schema": (0xFFFFFF if schema_id is None else schema_id) if is_there else None}
+        values |= {"snapshot_bytes": 4 * words if is_there else None}
     seconds, fraction = branch.number("seconds"), branch.number("fraction")
     if branch.name == "ioam.node":
         values["ingress_time_raw"] = None if seconds is None or fraction is None else seconds << 32 | fraction
@@ -85,7 +95,8 @@ def shown_hop(branch: Branch) -> dict[str, int | None]:
 
 def disagreements(packet: Dissection) -> Iterator[str]:
     """Where the display says something else than the kernel's rows."""
-    rows, hops = packet.rows["hops"], hop_branches(packet)
+    # of several parts each has a path of its own
+    rows, hops = sorted(packet.rows["hops"], key=lambda row: row["hop"]), hop_branches(packet)
     if [branch.hop for branch in hops] != [row["hop"] for row in rows]:
         yield f"hops {[branch.hop for branch in hops]} for rows {[row['hop'] for row in rows]}"
         return
@@ -101,9 +112,10 @@ def disagreements(packet: Dissection) -> Iterator[str]:
                 if seen != packet.rows[table][0][name]:
                     yield f"{table} {name}: {seen} for {packet.rows[table][0][name]}"
     ip = [branch for branch in packet.branches if branch.name in ("ip", "ipv6") and branch.size == len(b"".join(branch_bytes(branch)))]
-    if packet.packet["ip_version"] and packet.status.name == "ok":
+    if packet.packet["ip_version"] and packet.status.name == "ok" and len(packet.rows["packets"]) == 1:
         for name, seen in shown(ip[-1:], "packets").items():
-            if seen != packet.packet[name] and not (name == "ip_bytes" or seen is None):
+            restored = name == "ip_id" and any(mirror["event"] == LUMINA_BIT_ERROR for mirror in packet.rows["mirrors"])
+            if seen != packet.packet[name] and not (name == "ip_bytes" or seen is None or restored):
                 yield f"packets {name}: {seen} for {packet.packet[name]}"
 
 
@@ -127,7 +139,7 @@ def text_of(packet: Dissection, profile: Profile = PROFILE) -> str:
 
 def declared_headers() -> list[Header]:
     found: list[Header] = []
-    for module in (network, tunnel, int_md, report, ioam, roce):
+    for module in (network, tunnel, int_md, report, ioam, ifa, hpcc, roce):
         for value in vars(module).values():
             candidates = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
             found += [entry for entry in candidates if isinstance(entry, Header)]

@@ -140,6 +140,7 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
             "time_ns": packet.time,
             "captured_bytes": packet.captured,
             "original_bytes": packet.size,
+            "part": 0,
             "ip_bytes": packet.ip_bytes,
             "tunnels": packet.tunnels,
             "report_count": packet.reports,
@@ -190,7 +191,7 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
     for row, mirror in enumerate(mirrors):
         seen_by = _COLUMNS.mirrors
         seen_by.packet[row], seen_by.outer_src_hi[row], seen_by.outer_src_lo[row] = mirror.packet, 0, mirror.source
-        seen_by.present[row] = (mirror.sequence is not None) | (mirror.session is not None) << 1
+        seen_by.present[row] = schema.HAS_MIRROR_OUTER | (mirror.sequence is not None) | (mirror.session is not None) << 1
         if mirror.sequence is not None:
             seen_by.sequence[row] = mirror.sequence
         if mirror.session is not None:

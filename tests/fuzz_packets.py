@@ -12,20 +12,21 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 with atheris.instrument_imports(include=["int_analyzer.packet", "int_analyzer.formats", "int_analyzer.wire", "naive"]):
     import kernel
     import naive
-    from test_decode import PROFILES, normal
+    from test_decode import DIALECTS, PROFILES, normal
 
-NAMES = sorted(PROFILES)
+CHOICES = {**PROFILES, **DIALECTS}
+NAMES = sorted(CHOICES)
 
 
 def one(data: bytes) -> None:
     """The first byte chooses the profile, the rest is an Ethernet frame."""
     if not data:
         return
-    profile = PROFILES[NAMES[data[0] % len(NAMES)]]
+    profile = CHOICES[NAMES[data[0] % len(NAMES)]]
     packet = bytes(data[1:])
-    (ours,) = kernel.decode([(packet, len(packet), 0)], 1, profile, compiled=False)
-    expected = normal(naive.decode_packet(packet, 1, profile=profile))
-    if normal(ours) != expected:
+    ours = kernel.decode([(packet, len(packet), 0)], 1, profile, compiled=False)
+    expected = naive.decode_record(packet, 1, profile=profile)
+    if [normal(row) for row in ours] != [normal(row) for row in expected]:
         raise AssertionError(packet.hex())
 
 

@@ -26,18 +26,33 @@ def settings_of(profile: dict[str, Any] | None) -> Any:
         made.port_roles[port] = settings.ROLE_INT
     for port in profile.get("report_ports", ()):
         made.port_roles[port] = settings.ROLE_REPORT
+    for port in profile.get("lumina_ports", ()):
+        made.port_roles[port] = settings.ROLE_LUMINA
+    for port in profile.get("hpcc_ports", ()):
+        made.port_roles[port] = settings.ROLE_HPCC
+    for protocol in profile.get("gpe_ioam_protocols", ()):
+        made.gpe_roles[protocol] = settings.GPE_IOAM
+    for protocol in profile.get("gpe_int_protocols", ()):
+        made.gpe_roles[protocol] = settings.GPE_INT_1
     if profile.get("int_dscp"):
         made.numbers[settings.INT_DSCP_VALUE], made.numbers[settings.INT_DSCP_MASK] = profile["int_dscp"]
     if profile.get("marker") is not None:
         made.numbers[settings.INT_MARKER] = np.uint64(profile["marker"]).astype(np.int64)
         made.numbers[settings.INT_MARKER_SET] = 1
-    if profile.get("dialect"):
-        made.numbers[settings.INT_DIALECT] = DIALECT_NAMES[profile["dialect"]]
+    if profile.get("int_dialect"):
+        made.numbers[settings.INT_DIALECT] = DIALECT_NAMES[profile["int_dialect"]]
+    made.numbers[settings.CSIG_TYPE] = profile.get("csig_type", settings.CSIG_ETHERTYPE)
+    if profile.get("csig_wide_type") is not None:
+        made.numbers[settings.CSIG_WIDE_TYPE] = profile["csig_wide_type"]
+    made.numbers[settings.HPCC_LAYOUT] = settings.HPCC_NS3 if profile.get("hpcc_layout") == "ns3" else settings.HPCC_PAPER
+    made.numbers[settings.TCP_INT] = int(profile.get("tcp_int", False))
     domains = [(domain, *words) for domain, words in profile.get("domains", {}).items()]
     return made._replace(
         domains=np.array(domains, dtype=np.int64).reshape(-1, 3),
         gre_protocols=np.array(profile.get("gre_int_protocols", ()), dtype=np.int64),
         geneve_classes=np.array(profile.get("geneve_int_classes", ()), dtype=np.int64),
+        geneve_ioam_classes=np.array(profile.get("geneve_ioam_classes", ()), dtype=np.int64),
+        ifa_protocols=np.array(profile.get("ifa_protocols", (settings.IFA_PROTOCOL,)), dtype=np.int64),
     )
 
 
@@ -76,7 +91,7 @@ def batches(content: bytes, link_type: int, profile: dict[str, Any] | None, comp
 def decode(
     packets: Iterable[Packet], link_type: int = 1, profile: dict[str, Any] | None = None, compiled: bool = True, capacity: int = 8192
 ) -> list[dict[str, Any]]:
-    """Rows of each packet, as the twin gives them."""
+    """Rows of each packet in order, as the twin gives them; a datagram with several reports is several."""
     content = capture_bytes(packets, link_type)
     return [
         result
@@ -102,6 +117,7 @@ def rows(columns: Columns, row: int) -> dict[str, Any]:
         "roce": None if roce is None else _row(columns, "roce", roce),
         "reports": _rows_of(columns, "reports", row),
         "mirrors": _rows_of(columns, "mirrors", row),
+        "options": _rows_of(columns, "options", row),
         "dialect": dialect,
     }
 

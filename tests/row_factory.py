@@ -43,7 +43,7 @@ class Case(NamedTuple):
         if self.by_port:
             known["int_ports"] = [INT_PORT]
         if self.telemetry in (schema.FORMAT_INT_MD_1, schema.FORMAT_INT_MD_2):
-            known["dialect"] = self.dialect
+            known["int_dialect"] = self.dialect
         return known
 
 
@@ -274,7 +274,16 @@ def _roce(columns: Columns, draw: random.Random, packet: int) -> None:
 def _mirror(columns: Columns, draw: random.Random, case: Case, packet: int) -> None:
     row = int(columns.counts[N_MIRRORS])
     platform = case.mirror == 3 and draw.random() < 0.5
-    present = {1: 0, 2: 1 | 2 | 4, 3: draw.choice([0, 1]) | 2 | 8 | (16 if platform else 0)}[case.mirror]
+    numbered = draw.choice([0, schema.HAS_MIRROR_SEQUENCE])
+    present = (
+        schema.HAS_MIRROR_OUTER
+        | {
+            1: 0,
+            2: schema.HAS_MIRROR_SEQUENCE | schema.HAS_MIRROR_SESSION | schema.HAS_MIRROR_INDEX,
+            3: numbered | schema.HAS_MIRROR_SESSION | schema.HAS_MIRROR_TIMESTAMP | schema.HAS_MIRROR_TYPE_3,
+        }[case.mirror]
+    )
+    present |= schema.HAS_MIRROR_PLATFORM if platform else 0
     values = {
         "packet": packet,
         "kind": case.mirror,

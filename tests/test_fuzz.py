@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import capture_bytes
+import golden_packet
 import mutate
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_decode import PROFILES, agree
+from test_decode import DIALECTS, agree
+from test_decode import PROFILES as PLAIN_PROFILES
 
 from int_analyzer.capture import open_source
 from int_analyzer.columns import N_PACKETS
@@ -22,9 +24,11 @@ from int_analyzer.decode import Decoder
 from int_analyzer.errors import CaptureError
 
 WORKED = [*mutate.worked_packets().values(), *(data for data, *_ in list(mutate.corner_cases().values())[::5])]
+WORKED += [golden_packet.load(path).data[:400] for path in golden_packet.PATHS]
 BOUNDED = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 link_types = st.sampled_from((1, 1, 1, 101, 113, 228, 229, 276))
+PROFILES = {**PLAIN_PROFILES, **DIALECTS}
 profiles = st.sampled_from(sorted(PROFILES))
 
 

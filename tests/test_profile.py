@@ -112,6 +112,47 @@ def test_settings_hold_what_the_file_says(tmp_path: Path) -> None:
     assert made.domains.tolist() == [[7, 2, 0], [8, 0, 1]]
 
 
+def test_numbers_that_nobody_has_assigned_are_the_profiles(tmp_path: Path) -> None:
+    made = load(
+        tmp_path,
+        """
+        [detect]
+        ifa_protocols = [131, 253]
+        geneve_ioam_classes = ["0xff02"]
+        gpe_ioam_protocols = [5]
+        gpe_int_protocols = [6]
+        hpcc_ports = [5001]
+        hpcc_layout = "ns3"
+        lumina_ports = [5002]
+        csig_type = "0x9901"
+        csig_wide_type = "0x9902"
+        tcp_int = true
+        """,
+    ).settings()
+    assert made.ifa_protocols.tolist() == [131, 253] and made.geneve_ioam_classes.tolist() == [0xFF02]
+    assert made.gpe_roles[[1, 2, 3, 4, 5, 6, 8, 0x80, 0x81, 0x82]].tolist() == [
+        settings.GPE_IPV4,
+        settings.GPE_IPV6,
+        settings.GPE_ETHERNET,
+        settings.GPE_NSH,
+        settings.GPE_IOAM,
+        settings.GPE_INT_1,
+        settings.GPE_INT_1,
+        settings.GPE_INT,
+        settings.GPE_IOAM,
+        settings.GPE_INT,
+    ]
+    assert (made.port_roles[5001], made.port_roles[5002]) == (settings.ROLE_HPCC, settings.ROLE_LUMINA)
+    assert made.numbers[settings.HPCC_LAYOUT] == settings.HPCC_NS3 and made.numbers[settings.TCP_INT] == 1
+    assert made.numbers[[settings.CSIG_TYPE, settings.CSIG_WIDE_TYPE]].tolist() == [0x9901, 0x9902]
+
+
+def test_a_profile_without_these_numbers_is_as_no_profile(tmp_path: Path) -> None:
+    made, default = load(tmp_path, "").settings(), settings.default_settings()
+    for name, values in made._asdict().items():
+        assert values.tolist() == getattr(default, name).tolist(), name
+
+
 @pytest.mark.parametrize(
     ("text", "key", "reason"),
     [
@@ -123,6 +164,14 @@ def test_settings_hold_what_the_file_says(tmp_path: Path) -> None:
         ("[detect]\ngeneve_int_classes = [65536]", "detect.geneve_int_classes", "outside 0…65535"),
         ("[detect]\ngeneve_int_classes = 1", "detect.geneve_int_classes", "list of Geneve option classes"),
         ("[detect]\nint_ports = [1.5]", "detect.int_ports", "whole number"),
+        ("[detect]\nifa_protocols = [256]", "detect.ifa_protocols", "outside 0…255"),
+        ("[detect]\nifa_protocols = 131", "detect.ifa_protocols", "list of IP protocol numbers"),
+        ("[detect]\ngpe_ioam_protocols = [3]", "detect.gpe_ioam_protocols", "next protocol 3 is IPv4, IPv6, Ethernet or NSH"),
+        ("[detect]\ngpe_ioam_protocols = [5]\ngpe_int_protocols = [5]", "detect.gpe_ioam_protocols", "gpe_int_protocols too"),
+        ('[detect]\nhpcc_layout = "ns2"', "detect.hpcc_layout", "not one of paper, ns3"),
+        ("[detect]\nhpcc_ports = [5]\nlumina_ports = [5]", "detect.lumina_ports", "5 stands in hpcc_ports too"),
+        ("[detect]\ncsig_type = 65536", "detect.csig_type", "outside 0…65535"),
+        ("[detect]\ntcp_int = 1", "detect.tcp_int", "true or false"),
         ("[detect]\nint_ports = [6000]\nreport_ports = [6000]", "detect.report_ports", "6000 stands in int_ports too"),
         ('[detect]\nint_dscp = "0x17/0x07"', "detect.int_dscp", "no packet can match"),
         ('[detect]\nint_dscp = "high"', "detect.int_dscp", "whole number"),

@@ -14,7 +14,7 @@ import pytest
 
 import int_analyzer as ia
 from int_analyzer import row_files, schema, tables
-from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_ROCE, Columns, allocate
+from int_analyzer.columns import N_HOPS, N_MIRRORS, N_OPTIONS, N_PACKETS, N_ROCE, Columns, allocate
 from int_analyzer.errors import IntAnalyzerError
 from int_analyzer.profile import parse_profile
 from int_analyzer.reading import Reading
@@ -35,7 +35,7 @@ def columns_of(packets: list[dict[str, Any]], **others: list[dict[str, Any]]) ->
             for name, value in row.items():
                 getattr(getattr(columns, table), name)[number] = value
     columns.counts[N_PACKETS] = len(packets)
-    for index, table in ((N_HOPS, "hops"), (N_ROCE, "roce"), (N_MIRRORS, "mirrors")):
+    for index, table in ((N_HOPS, "hops"), (N_ROCE, "roce"), (N_MIRRORS, "mirrors"), (N_OPTIONS, "options")):
         columns.counts[index] = len(others.get(table, []))
     return columns
 
@@ -45,6 +45,7 @@ def rows(columns: Columns, table: str, **options: Any) -> list[dict[str, Any]]:
 
 
 PACKET = {
+    "part": 0,
     "time_ns": 5,
     "ip_version": 4,
     "src_hi": 0,
@@ -147,6 +148,19 @@ def test_rows_are_numbered_through_the_capture() -> None:
     columns = columns_of([PACKET, PACKET], hops=[{"packet": 1, "present": 0}])
     assert [row["packet"] for row in rows(columns, "packets", first_packet=100)] == [100, 101]
     assert [row["packet"] for row in rows(columns, "hops", first_packet=100)] == [101]
+
+
+def test_parts_of_a_record_have_its_number() -> None:
+    parts = [PACKET | {"part": part} for part in (0, 1, 2, 0)]
+    columns = columns_of(parts, hops=[{"packet": 2, "present": 0}])
+    key = ("packet", "part")
+    assert [tuple(row[name] for name in key) for row in rows(columns, "packets", first_packet=7)] == [(7, 0), (7, 1), (7, 2), (8, 0)]
+    assert [tuple(row[name] for name in key) for row in rows(columns, "hops", first_packet=7)] == [(7, 2)]
+
+
+def test_a_batch_may_go_on_with_the_parts_of_the_record_before() -> None:
+    columns = columns_of([PACKET | {"part": part} for part in (3, 4, 0)])
+    assert [row["packet"] for row in rows(columns, "packets", first_packet=7)] == [7, 7, 8]
 
 
 def test_rows_outlive_the_reused_columns() -> None:

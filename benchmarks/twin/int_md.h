@@ -194,7 +194,7 @@ INLINE uint32_t fill_hops(const uint8_t *b, int64_t begin, int64_t count, int64_
         }
         if (busy == 0 && (instructions & 0x6c00))
             warnings |= WARNING_METADATA_ZERO;
-        hops->present[out] = (uint16_t)present;
+        hops->present[out] = present;
     }
     return warnings;
 }

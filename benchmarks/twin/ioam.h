@@ -1,4 +1,4 @@
-/* IOAM pre-allocated trace without opaque snapshots, as formats/ioam.py. */
+/* IOAM pre-allocated trace without opaque snapshots, as formats/ioam_trace.py. */
 #pragma once
 #include "batch.h"
 
@@ -104,7 +104,7 @@ INLINE void decode_node(const uint8_t *at, uint32_t type, const struct hops *hop
             }
         }
     }
-    hops->present[out] = (uint16_t)present;
+    hops->present[out] = present;
 }
 
 /* Option from `option` to `end`; cursor: status, where, warnings. Returns the hops added, -1 if there is no trace to keep. */
@@ -121,7 +121,7 @@ INLINE int64_t decode_ioam(const uint8_t *b, int64_t option, int64_t end, struct
     if (limit - option < 4)
         return -1;
     if (u8(b + option + 3) != 0) {
-        *format = FORMAT_IOAM_OTHER;
+        c->status = BEYOND_TWIN;
         return -1;
     }
     if (end - option < 12) {

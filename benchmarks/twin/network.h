@@ -9,10 +9,10 @@ INLINE enum next of_protocol(uint32_t protocol) {
         return NEXT_UDP;
     if (protocol == 6)
         return NEXT_TCP;
-    return protocol == 47 || protocol == 4 || protocol == 41 ? NEXT_BEYOND : NEXT_END;
+    return protocol == 47 || protocol == 4 || protocol == 41 || protocol == 131 ? NEXT_BEYOND : NEXT_END;
 }
 
-INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *vlan, uint32_t *csig) {
+INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *vlan, int64_t *csig) {
     int64_t at = c->at + 14;
     c->status = STATUS_LINK_TRUNCATED;
     if (c->limit < at)
@@ -27,7 +27,7 @@ INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *v
                 return NEXT_IPV4;
             if (type == 0x86dd)
                 return NEXT_IPV6;
-            if (type == 0x8847 || type == 0x8848 || type == 0x6558)
+            if (type == 0x8847 || type == 0x8848 || type == 0x6558 || type == 0x894f || type == 0xbf04 || type == 0xbf05)
                 return NEXT_BEYOND;
             c->status = STATUS_NOT_IP;
             return NEXT_END;
@@ -37,7 +37,7 @@ INLINE enum next decode_ethernet(const uint8_t *b, struct cursor *c, uint32_t *v
             return NEXT_END;
         if (is_vlan)
             *vlan = u16(b + at) & 0xfff;
-        else if (*csig == 0xffff)
+        else if (*csig == -1)
             *csig = u16(b + at);
         type = u16(b + at + 2);
         at += 4;

@@ -214,7 +214,9 @@ INLINE int decode_packet(const struct record *record, struct batch *batch) {
     uint32_t longest = record->captured > record->original ? record->captured : record->original;
     struct cursor c = {0, record->captured, longest, STATUS_OK, record->warnings};
     struct found found = {.roce_row = 0xffffffff};
-    uint32_t vlan = 0xffff, csig = 0xffff;
+    uint32_t vlan = 0xffff;
+    int64_t csig = -1;
+    packets->part[row] = 0;
     packets->time_ns[row] = record->time;
     packets->captured_bytes[row] = record->captured;
     packets->original_bytes[row] = record->original;
@@ -263,7 +265,7 @@ INLINE int decode_packet(const struct record *record, struct batch *batch) {
     }
     packets->tunnels[row] = 0;
     packets->vlan_id[row] = (uint16_t)vlan;
-    packets->csig[row] = (uint16_t)csig;
+    packets->csig[row] = csig;
     packets->src_port[row] = (uint16_t)found.source_port;
     packets->dst_port[row] = (uint16_t)found.destination_port;
     packets->formats[row] = found.formats;

@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from int_analyzer.anonymize import steps as kernel
+from int_analyzer import watch as kernel
 from int_analyzer.anonymize.checksum import Fix, Icrc, Network, Sum
 from int_analyzer.anonymize.option import ipv4_options, ipv6_options, routing_addresses
-from int_analyzer.anonymize.reported import Frame, reports
+from int_analyzer.anonymize.reported import Frame, report_parts
 from int_analyzer.anonymize.steps import Step
-from int_analyzer.formats.int_md import LOCATED_BY_MARKER, LOCATED_BY_PORT, LOCATED_BY_STRUCTURE
+from int_analyzer.formats.int_md import LOCATED_BY_MARKER, LOCATED_BY_STRUCTURE
 from int_analyzer.formats.roce import BTH_BYTES, OPCODES
+from int_analyzer.formats.tcp_int import KIND as TCP_INT_KIND
+from int_analyzer.formats.tcp_int import KIND_NONE as TCP_INT_FILLER
+from int_analyzer.formats.tcp_int import LENGTH as TCP_INT_LENGTH
 from int_analyzer.schema import FORMAT_NONE, STATUS_CODE
 from int_analyzer.wire import layer
 from int_analyzer.wire.ethernet import LINK_SLL, LINK_SLL2
-from int_analyzer.wire.ip import NEXT_DESTINATION, NEXT_HOP_BY_HOP, NEXT_ROUTING, PROTOCOL_TCP, PROTOCOL_UDP, of_protocol
+from int_analyzer.wire.ip import NEXT_DESTINATION, NEXT_HOP_BY_HOP, NEXT_ROUTING, PROTOCOL_GRE, PROTOCOL_TCP, PROTOCOL_UDP, of_protocol
 from int_analyzer.wire.read import Buffer, u8, u16, u24
-from int_analyzer.wire.tunnel import GENEVE_CLASS_INT, GPE_INT_1, GPE_INT_20, GPE_INT_21
+from int_analyzer.wire.tunnel import GENEVE_CLASS_INT
 
 _OK, _FRAGMENT, _NOT_IP = STATUS_CODE["ok"], STATUS_CODE["fragment"], STATUS_CODE["not-ip"]
 _LINK_TRUNCATED, _MPLS_UNKNOWN = STATUS_CODE["link-truncated"], STATUS_CODE["mpls-payload-unknown"]
@@ -34,7 +37,8 @@ _INT_HEAD = 16
 """Bytes of an INT header that could not be read: shim and metadata header, which say why."""
 _REPORT_HEAD, _REPORT_LARGEST = 12, 60
 _GENEVE_INT_TYPES = (1, 2, 3)
-_GPE_INT = (GPE_INT_1, GPE_INT_20, GPE_INT_21)
+_HPCC_LARGEST = 2 + 15 * 8
+_ROCE_PORT = 4791
 _SLL_ADDRESS = {LINK_SLL: (6, 4, 2, 16), LINK_SLL2: (12, 11, 1, 20)}
 """Where a cooked header has the address of its link, where its length, in how many bytes, and its own size."""
 
@@ -99,18 +103,26 @@ class Planner:
             kernel.PAYLOAD: self._found,
             kernel.INT: self._int,
             kernel.INT_CARRIED: self._int_carried,
+            kernel.IOAM: self._ioam,
+            kernel.IOAM_SHIM: self._ioam_shim,
+            kernel.NSH: self._nsh,
+            kernel.IFA: self._ifa,
+            kernel.HPCC: self._hpcc,
+            kernel.LUMINA: self._lumina,
+            kernel.TCP_INT: self._tcp_int,
             kernel.BTH: self._bth,
             kernel.REPORT_05: self._report_05,
             kernel.REPORT_1: self._report_1,
-            kernel.REPORTS_2: self._reports_2,
+            kernel.REPORT_2: self._report_2,
         }
         for step in steps:
-            layers[step.layer](step)
+            if step.layer in layers:
+                layers[step.layer](step)
 
     # ------------------------------------------------------------------------------------------------------------ link layer
 
     def _link(self, step: Step) -> None:
-        _, at, limit, kind = step.arguments
+        _, at, limit, kind, _ = step.arguments
         if kind not in _SLL_ADDRESS or step.result[1] == at:
             # of raw IP the first byte says the version
             self.plan.keep(at, min(at + (step.result[2] == _NOT_IP), limit))
@@ -126,7 +138,7 @@ class Planner:
         self._keep_pause(step.result[2], at, at + size, limit)
 
     def _ethernet(self, step: Step) -> None:
-        _, at, limit = step.arguments
+        at, limit = step.arguments[1:3]
         end = step.result[1]
         if limit - at < 14:
             self.plan.room(limit)
@@ -273,8 +285,7 @@ class Planner:
 
     def _vxlan_gpe(self, step: Step) -> None:
         _, at, limit = step.arguments[:3]
-        begin = at + 12 if limit - at >= 8 and u8(self._data, at + 3) in _GPE_INT else at + 8
-        self.plan.keep(at, min(max(step.result[1], begin), limit))
+        self.plan.keep(at, min(max(step.result[1], at + 8), limit))
 
     def _geneve(self, step: Step) -> None:
         _, at, limit = step.arguments
@@ -287,6 +298,7 @@ class Planner:
             following = option + 4 + 4 * (u8(self._data, option + 3) & 0x1F)
             kind = u24(self._data, option)
             is_int = kind // 256 == GENEVE_CLASS_INT and kind % 256 in _GENEVE_INT_TYPES
+            # IOAM in classes of a profile keeps itself
             self.plan.keep(option, min(following, end) if is_int else option + 4)
             option = following
 
@@ -308,6 +320,67 @@ class Planner:
         _, at, limit, declared = step.arguments[:4]
         behind = step.result[4]
         self.plan.keep(at, min(behind or at + _INT_HEAD, limit, declared))
+
+    def _ioam(self, step: Step) -> None:
+        at, end, limit = step.arguments[1:4]
+        self.plan.keep(at, min(end, limit))
+
+    def _ioam_shim(self, step: Step) -> None:
+        at, limit = step.arguments[1:3]
+        self.plan.keep(at, min(at + 4, limit))
+
+    def _nsh(self, step: Step) -> None:
+        at, limit = step.arguments[1:3]
+        # metadata of NSH may be anything
+        self.plan.keep(at, min(at + 8, limit))
+        self.plan.room(min(step.result[1], limit))
+
+    def _ifa(self, step: Step) -> None:
+        at, limit, declared = step.arguments[1:4]
+        protocol, skip, tail = step.result[4:7]
+        self.plan.keep(at, min(at + 4, limit))
+        if protocol < 0:
+            self._ifa_refused(at, limit)
+            return
+        self._declared = declared - tail
+        self._whole = self._whole and skip == 0
+        self._behind_ip(protocol, at + 4, min(limit, self._declared), self._declared, _OK)
+        if skip == 0:
+            return
+        metadata = at + 4 + _transport_bytes(self._data, at + 4, protocol)
+        self.plan.keep(metadata, min(metadata + skip, limit))
+        self.plan.keep(declared - tail, min(declared, limit))
+
+    def _ifa_refused(self, at: int, limit: int) -> None:
+        """Of IFA whose stack cannot be read the headers that say why."""
+        if limit - at < 4 or u8(self._data, at + 1) not in (PROTOCOL_UDP, PROTOCOL_TCP, PROTOCOL_GRE):
+            return
+        transport, protocol = at + 4, u8(self._data, at + 1)
+        self.plan.keep(transport, min(transport + (_TCP_BYTES if protocol == PROTOCOL_TCP else 8), limit))
+        if limit - transport >= 8 and (protocol != PROTOCOL_TCP or limit - transport >= _TCP_BYTES):
+            metadata = transport + _transport_bytes(self._data, transport, protocol)
+            self.plan.keep(metadata, min(metadata + 4, limit))
+
+    def _hpcc(self, step: Step) -> None:
+        at, limit, declared = step.arguments[1:4]
+        self.plan.keep(at, min(step.result[3] or at + _HPCC_LARGEST, limit, declared))
+
+    def _lumina(self, step: Step) -> None:
+        frame = step.arguments[2]
+        # a time and a sequence number, not addresses
+        self.plan.macs = [place for place in self.plan.macs if place not in (frame, frame + 6)]
+        self.plan.fixes = [fix for fix in self.plan.fixes if not (isinstance(fix, Sum) and fix.at == step.arguments[1] + 6)]
+        self._port = _ROCE_PORT
+
+    def _tcp_int(self, step: Step) -> None:
+        at, limit = step.arguments[1:3]
+        if step.result != FORMAT_NONE:
+            option = at + _TCP_BYTES
+            while u8(self._data, option) != TCP_INT_KIND or u8(self._data, option + 1) != TCP_INT_LENGTH:
+                size = 1 if u8(self._data, option) == TCP_INT_FILLER else u8(self._data, option + 1)
+                self.plan.keep(option, option + min(size, 2))
+                option += size
+            self.plan.keep(option, min(option + TCP_INT_LENGTH, limit))
 
     def _bth(self, step: Step) -> None:
         _, at, limit, declared = step.arguments[:4]
@@ -331,16 +404,23 @@ class Planner:
         if not good:
             self.plan.room(min(at + _REPORT_LARGEST, limit))
 
-    def _reports_2(self, step: Step) -> None:
-        _, at, limit, declared = step.arguments[:4]
-        if self._located != LOCATED_BY_PORT and not step.result[8]:
-            # no report after all
-            return
-        for kept, frame in reports(self._data, at, limit, declared, step.result[3], step.result[5] if step.result[4] else -1):
+    def _report_2(self, step: Step) -> None:
+        _, at, cursor, limit, declared = step.arguments[:5]
+        rows, kind, followed = step.result[3:6]
+        for kept, frame in report_parts(self._data, at, cursor, limit, declared, rows > 0, followed if kind else -1):
             if kept is not None:
                 self.plan.keep(*kept)
             if frame is not None:
                 self.plan.frames.append(frame)
+
+
+def _transport_bytes(data: Buffer, at: int, protocol: int) -> int:
+    """Bytes of the transport header that IFA stands behind."""
+    if protocol == PROTOCOL_UDP:
+        return 8
+    if protocol == PROTOCOL_TCP:
+        return max(4 * (u8(data, at + 12) // 16), _TCP_BYTES)
+    return 4 + 4 * (u8(data, at) & 0xB0).bit_count()
 
 
 def merged(intervals: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

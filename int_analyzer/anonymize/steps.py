@@ -1,30 +1,15 @@
-"""The layers that the decode kernel enters in one packet, with their arguments and results.
-
-The kernel runs as plain Python with its layer functions watched. So what is kept of a packet follows the kernel's own decisions:
-where a layer ends, whether a payload is INT or a report. Nothing is decided a second time.
-"""
+"""The layers that the decode kernel enters in one packet, with their arguments and results: what is kept of it follows them."""
 
 from __future__ import annotations
 
-import types
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from int_analyzer import packet
 from int_analyzer.capture import records
 from int_analyzer.columns import N_COUNTS
+from int_analyzer.watch import REPORT_2, decode_parts, watched
 from int_analyzer.wire.read import Buffer
-
-# Names under which packet.decode_packet calls its layers.
-LINK, ETHERNET, MPLS, IPV4, IPV6, EXTENSION = "link", "ethernet", "mpls", "ipv4", "ipv6", "extension"
-GRE, ERSPAN, VXLAN, VXLAN_GPE, GENEVE = "gre", "erspan", "vxlan", "vxlan_gpe", "geneve"
-PAYLOAD, INT, INT_CARRIED, BTH = "payload", "read_int", "int_carried", "read_bth"
-REPORT_05, REPORT_1, REPORTS_2 = "report_05", "report_1", "reports_2"
-_LAYERS = (
-    *(LINK, ETHERNET, MPLS, IPV4, IPV6, EXTENSION, GRE, ERSPAN, VXLAN, VXLAN_GPE, GENEVE),
-    *(PAYLOAD, INT, INT_CARRIED, BTH, REPORT_05, REPORT_1, REPORTS_2),
-)
 
 
 class Step(NamedTuple):
@@ -41,25 +26,31 @@ class Kernel:
     def __init__(self, settings: Any) -> None:
         self._settings = settings
         self._steps: list[Step] = []
-        namespace = dict(packet.decode_packet.__globals__)
-        for name in namespace.keys() & {*_LAYERS, f"_{PAYLOAD}"}:
-            namespace[name] = self._watched(name.lstrip("_"), namespace[name])
-        self._decode = types.FunctionType(packet.decode_packet.__code__, namespace)
+        self._decode = watched(self._watched)
         # rows are of no interest, but the kernel reads some of its own values again
         self._columns: dict[str, dict[int, int]] = defaultdict(lambda: defaultdict(int))
 
     def steps(self, data: Buffer, original: int, link: int) -> list[Step]:
-        """Layers of one packet in order. data: its captured bytes alone; original: its bytes on the wire."""
+        """Layers of one packet in order, of further parts from their report on.
+
+        data: its captured bytes alone; original: its bytes on the wire.
+        """
         record = [0] * records.RECORD_SIZE
         record[records.CAPTURED], record[records.ORIGINAL], record[records.LINK] = len(data), original, link
+        found: list[Step] = []
         self._steps.clear()
-        self._decode(data, record, self._settings, self._columns, [0] * N_COUNTS, 0)
-        return list(self._steps)
+        for part in decode_parts(self._decode, data, record, self._settings, self._columns, [0] * N_COUNTS):
+            begin = next((place for place, step in enumerate(self._steps) if step.layer == REPORT_2), 0) if part else 0
+            found += self._steps[begin:]
+            self._steps.clear()
+        return found
 
     def _watched(self, name: str, layer: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
+            place = len(self._steps)
             result = layer(*arguments)
-            self._steps.append(Step(name, arguments, result))
+            # in front of the layers that it has called itself
+            self._steps.insert(place, Step(name, arguments, result))
             return result
 
         return call

@@ -20,9 +20,11 @@ INTERFACE_LINK, INTERFACE_SNAPLEN, INTERFACE_FCS_BYTES, INTERFACE_OFFSET_NS = 0,
 INTERFACE_RESOLUTION, INTERFACE_BINARY = 4, 5
 """RESOLUTION is v of 10^-v s, or of 2^-v s where BINARY is 1; −1 marks an interface whose resolution cannot be used (time 0)."""
 
-# record: int64[10], what `next_record` fills
+# record: int64[16], what `next_record` fills; then where a datagram with several reports is gone on with (decode.py)
 DATA, CAPTURED, ORIGINAL, TIME_NS, INTERFACE, LINK, NEXT_RECORD, RECORD_WARNINGS, DAMAGE = 0, 1, 2, 3, 4, 5, 6, 7, 8
-RECORD_SIZE = 10
+PART, REPORT, NEXT_REPORT = 9, 10, 11
+"""Part of the record that is decoded, where its report begins, where the next one does (0: there is none)."""
+RECORD_SIZE = 16
 
 # what `next_record` returns
 IS_RECORD, NEEDS_MORE, NEEDS_CONTROL, IS_DAMAGED = 0, 1, 2, 3

@@ -52,7 +52,7 @@ Every verb takes classic pcap and pcapng, plain, .gz or .zst, and says more with
   int-analyzer doctor                         what is installed, what would not work and why""",
 )
 app.command("analyze", short_help="which port is congested, since when, and whose traffic it is", epilog=analyze.EXAMPLES)(analyze.analyze)
-app.command("decode", short_help="the rows: packets, hops, RoCEv2, reports, mirrors", epilog=decode.EXAMPLES)(decode.decode)
+app.command("decode", short_help="the rows: packets, hops, RoCEv2, reports, mirrors, options", epilog=decode.EXAMPLES)(decode.decode)
 app.command("flows", short_help="a row per flow: bytes, path, marks, retransmissions", epilog=flows.EXAMPLES)(flows.flows)
 app.command("connections", short_help="a row per RoCEv2 connection: loss, completion times, RTT", epilog=connections.EXAMPLES)(
     connections.connections

@@ -29,6 +29,7 @@ class Table(StrEnum):
     roce = "roce"
     reports = "reports"
     mirrors = "mirrors"
+    options = "options"
 
 
 def decode(

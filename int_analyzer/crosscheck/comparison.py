@@ -214,7 +214,7 @@ class Comparison:
     def _ioam(self, theirs: Dissection) -> None:
         ours = self._row.packet
         traces = [layer for layer in theirs.chain if layer.values("ipv6.opt.ioam.trace.ns")]
-        found = "ioam-trace" in (ours["formats"] or "")
+        found = any(name in (ours["formats"] or "") for name in ("ioam-trace", "ioam-incremental"))
         if not found and not traces:
             return
         if sum(len(layer.values("ipv6.opt.ioam.trace.ns")) for layer in traces) > 1:
@@ -285,6 +285,14 @@ def _unread(row: Row, theirs: Dissection) -> str:
         return quirk.REJECTED.format(status=ours["status"])
     if "vxlan-gpe" in (ours["tunnels"] or "") and "int-" in formats:
         return quirk.INT_TUNNEL
+    tunnels = ours["tunnels"] or ""
+    if "lumina" in tunnels:
+        return quirk.LUMINA
+    if "ioam-" in formats and any(carrier in tunnels for carrier in ("geneve", "vxlan-gpe", "nsh")):
+        return quirk.IOAM_TUNNEL
+    unknown = next((name for name in ("ifa-2.0", "hpcc") if name in formats), None)
+    if unknown is not None:
+        return quirk.OTHER.format(format=unknown)
     if theirs.levels > MAXIMUM_TUNNELS:
         return quirk.TUNNELS
     names = [layer.name for layer in theirs.chain]

@@ -165,18 +165,18 @@ class Dissection:
                 found.add("gre")
             elif layer.name == "vxlan":
                 found.add("vxlan" if layer.value("vxlan.next_proto") is None else "vxlan-gpe")
-            elif layer.name in ("mpls", "geneve"):
+            elif layer.name in ("mpls", "geneve", "nsh"):
                 found.add(layer.name)
         return found | {f"erspan-{mirror.kind}" for mirror in self.mirrors}
 
     @property
     def levels(self) -> int:
-        """Tunnel levels as they are counted here: a label stack, an IP header behind an IP header, GRE, VXLAN, Geneve."""
+        """Tunnel levels as they are counted here: a label stack, an IP header behind an IP header, GRE, VXLAN, Geneve, NSH."""
         names = ["", *(layer.name for layer in self.chain)]
         pairs = list(itertools.pairwise(names))
         stacks = sum(after == "mpls" and before != "mpls" for before, after in pairs)
         inner = sum(after in _NETWORK and before in _NETWORK for before, after in pairs)
-        return stacks + inner + sum(name in ("gre", "vxlan", "geneve") for name in names)
+        return stacks + inner + sum(name in ("gre", "vxlan", "geneve", "nsh") for name in names)
 
     @property
     def mirrors(self) -> list[Mirror]:

@@ -91,10 +91,14 @@ def _rows(batch: Batch) -> Iterator[Row]:
     for name in ("hops", "roce", "mirrors", "reports"):
         by_packet: dict[int, list[dict[str, Any]]] = {}
         for row in batch.rows(name).to_pylist():
-            by_packet.setdefault(row["packet"], []).append(row)
+            # tshark has one packet where a datagram of several reports is several here; that there are several is to be seen
+            if row["part"] == 0 or name == "reports":
+                by_packet.setdefault(row["packet"], []).append(row)
         tables[name] = by_packet
     for packet in batch.rows("packets").to_pylist():
         number = packet["packet"]
+        if packet["part"] != 0:
+            continue
         hops, roce, mirrors, reports = (tables[name].get(number, []) for name in ("hops", "roce", "mirrors", "reports"))
         yield Row(packet, hops, roce[0] if roce else None, mirrors, reports)
 

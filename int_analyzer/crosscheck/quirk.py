@@ -12,6 +12,9 @@ INT_PORT = "UDP ports of INT v2: ours are those that the INT source had replaced
 INT_OTHER = "INT that the dissector reads as another kind, or whose hops it does not show"
 INT_TUNNEL = "packet behind INT in VXLAN-GPE: tshark does not know the next protocol"
 REJECTED = "not read to the end here: {status}"
+IOAM_TUNNEL = "IOAM in Geneve, VXLAN-GPE or NSH, and what stands behind it: tshark reads it in IPv6 only"
+OTHER = "{format}: tshark has no dissector, and what stands behind it is another packet for it"
+LUMINA = "packet whose fields Lumina has rewritten: ours are the original ones"
 ETHERTYPE = "packet behind EtherType {value:#06x}: tshark does not know it"
 PSEUDOWIRE = "packet in an MPLS pseudowire: tshark guesses whether there is a control word, and without one where we see one"
 ERSPAN_IP = "packet in ERSPAN III of frame type IP: tshark shows it as data"
@@ -34,8 +37,8 @@ OPCODES_READ = frozenset((*range(0x15), 0x16, 0x17, *range(0x20, 0x2C), 0x64, 0x
 """Opcodes whose extension headers tshark reads as IBTA Vol.1 has them: RC, UC, UD. It labels 0x80 "CNP" (the prefix), where CNP is
 0x81, and takes RD for a vendor's "DC" with other headers."""
 
-UNKNOWN_ETHERTYPES = frozenset((0x9200, 0x9900))
-"""Tags that are read here and end the packet for tshark: an old QinQ type, and CSIG."""
+UNKNOWN_ETHERTYPES = frozenset((0x9200, 0x9900, 0xBF04, 0xBF05))
+"""What is read here and ends the packet for tshark: an old QinQ type, CSIG, recirculated reports."""
 
 HEURISTICS = ("infiniband.payload", "infiniband.mad.cm.private")
 """Tables of dissectors that guess from RDMA data what it may be (RPC over RDMA, NVMe, iSER …). A wrong guess ends the packet before

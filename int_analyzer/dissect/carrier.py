@@ -6,10 +6,16 @@ from collections.abc import Iterator
 
 from int_analyzer.dissect.branch import REPLACED, Branch, of_bytes, of_header
 from int_analyzer.dissect.headers import int_md, network, tunnel
-from int_analyzer.dissect.ioam_option import ioam_option
+from int_analyzer.dissect.ioam_option import add_contents, ioam_option
 from int_analyzer.dissect.stack import carried_int
 from int_analyzer.dissect.trace import Step
 from int_analyzer.formats.int_md import LOCATED_BY_MARKER
+from int_analyzer.formats.tcp_int import KIND as TCP_INT_KIND
+from int_analyzer.formats.tcp_int import KIND_NONE as TCP_INT_FILLER
+from int_analyzer.formats.tcp_int import LENGTH as TCP_INT_LENGTH
+from int_analyzer.schema import FORMAT_NONE
+from int_analyzer.settings import CSIG_TYPE, CSIG_WIDE_TYPE, Settings
+from int_analyzer.watch import IOAM
 from int_analyzer.wire import ethernet as link_layer
 from int_analyzer.wire.ip import NEXT_DESTINATION, NEXT_FRAGMENT, NEXT_HOP_BY_HOP, NEXT_ROUTING, OPTION_IOAM, OPTION_IOAM_DIRECT, OPTION_MRI
 from int_analyzer.wire.layer import ETHERNET, INT
@@ -20,7 +26,6 @@ _TAGS = {
     link_layer.ETHERTYPE_QINQ: network.VLAN,
     link_layer.ETHERTYPE_QINQ_OLD: network.VLAN,
     link_layer.ETHERTYPE_QINQ_OTHER: network.VLAN,
-    link_layer.ETHERTYPE_CSIG: network.CSIG,
 }
 _LINKS = {link_layer.LINK_SLL: network.SLL, link_layer.LINK_SLL2: network.SLL2}
 _IPV4_END, _IPV4_NOP = 0, 1
@@ -28,29 +33,30 @@ _IPV4_END, _IPV4_NOP = 0, 1
 
 def ethernet(data: Buffer, step: Step) -> Iterator[Branch]:
     """Ethernet and its tags."""
-    _, at, limit = step.arguments
+    _, at, limit, settings = step.arguments
     branch = of_header(network.ETHERNET, data, at, limit)
     yield branch
-    yield from _tags(data, at + 14, step.result[1], limit, branch.number("type"))
+    yield from _tags(data, at + 14, step.result[1], limit, branch.number("type"), settings)
 
 
 def link(data: Buffer, step: Step) -> Iterator[Branch]:
     """A link layer other than Ethernet, and its tags."""
-    _, at, limit, link_type = step.arguments
+    _, at, limit, link_type, settings = step.arguments
     header = _LINKS.get(link_type)
     if header is not None:
         branch = of_header(header, data, at, limit)
         yield branch
-        yield from _tags(data, at + header.bytes, step.result[1], limit, branch.number("type"))
+        yield from _tags(data, at + header.bytes, step.result[1], limit, branch.number("type"), settings)
 
 
-def _tags(data: Buffer, at: int, end: int, limit: int, ethertype: int | None) -> Iterator[Branch]:
+def _tags(data: Buffer, at: int, end: int, limit: int, ethertype: int | None, settings: Settings) -> Iterator[Branch]:
     # a tag that is cut is where the kernel stopped: it is shown as far as it goes
-    while ethertype in _TAGS and at < limit and (at < end or at + 4 > limit):
-        branch = of_header(_TAGS[ethertype], data, at, limit)
+    tags = _TAGS | {int(settings.numbers[CSIG_WIDE_TYPE]): network.CSIG_WIDE, int(settings.numbers[CSIG_TYPE]): network.CSIG}
+    while ethertype in tags and at < limit and (at < end or at + tags[ethertype].bytes > limit):
+        branch = of_header(tags[ethertype], data, at, limit)
         yield branch
+        at += tags[ethertype].bytes
         ethertype = branch.number("type")
-        at += 4
 
 
 def mpls(data: Buffer, step: Step) -> Iterator[Branch]:
@@ -202,7 +208,7 @@ def vxlan_gpe(data: Buffer, step: Step) -> Iterator[Branch]:
 
 
 def geneve(data: Buffer, step: Step, carried: dict[int, Step]) -> Iterator[Branch]:
-    """Geneve header and its options; `carried` are the steps of its INT options by where these begin."""
+    """Geneve header and its options; `carried` are the steps of its INT and IOAM options by where these begin."""
     _, at, limit = step.arguments
     branch = of_header(tunnel.GENEVE, data, at, limit)
     end = min(at + 8 + 4 * (branch.number("options_length") or 0), limit)
@@ -210,13 +216,43 @@ def geneve(data: Buffer, step: Step, carried: dict[int, Step]) -> Iterator[Branc
     while option < end and not branch.number("version"):
         inside = of_header(tunnel.GENEVE_OPTION, data, option, end)
         following = option + 4 + 4 * (inside.number("length") or 0)
-        if option in carried:
-            inside.branches = list(carried_int(data, carried[option]))
+        known = carried.get(option)
+        if known is not None and known.layer == IOAM:
+            add_contents(data, inside, known.arguments[4], option + 4, min(following, end), known)
+        elif known is not None:
+            inside.branches = list(carried_int(data, known))
         else:
             inside.values += of_bytes("", "geneve.option", "data", "", data, option + 4, min(following, end)).values
         branch.branches.append(inside)
         option = following
     yield branch
+
+
+def nsh(data: Buffer, step: Step) -> Iterator[Branch]:
+    """NSH with its metadata."""
+    _, at, limit = step.arguments
+    branch = of_header(tunnel.NSH, data, at, limit)
+    end = min(at + 4 * (branch.number("length") or 0), limit)
+    branch.values += of_bytes("", "nsh", "metadata", "", data, at + tunnel.NSH.bytes, end).values
+    yield branch
+
+
+def lumina(data: Buffer, step: Step) -> Iterator[Branch]:
+    """What a Lumina switch wrote into fields of the headers before."""
+    _, at, frame = step.arguments[:3]
+    if frame >= 0:
+        yield of_header(tunnel.LUMINA_FRAME, data, frame, len(data))
+    yield of_header(tunnel.LUMINA_UDP, data, at + 6, len(data))
+
+
+def tcp_int(data: Buffer, step: Step) -> Iterator[Branch]:
+    """The TCP-INT option of a TCP header that has one."""
+    if step.result == FORMAT_NONE:
+        return
+    option = step.arguments[1] + network.TCP.bytes
+    while u8(data, option) != TCP_INT_KIND or u8(data, option + 1) != TCP_INT_LENGTH:
+        option += 1 if u8(data, option) == TCP_INT_FILLER else u8(data, option + 1)
+    yield of_header(network.TCP_INT, data, option, step.arguments[2])
 
 
 def udp(data: Buffer, at: int, limit: int) -> Branch:

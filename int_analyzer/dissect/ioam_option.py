@@ -1,6 +1,8 @@
-"""An IOAM option of IPv6 as a branch: trace with its nodes in path order, proof of transit, edge to edge, direct export."""
+"""IOAM as a branch, in an option of IPv6 or Geneve, or behind VXLAN-GPE or NSH: a trace with its nodes in path order, or another type."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from int_analyzer.dissect.branch import REPLACED, Branch, of_bytes, of_header, values_of
 from int_analyzer.dissect.field import Header
@@ -10,13 +12,30 @@ from int_analyzer.wire.read import Buffer, u8
 
 
 def ioam_option(data: Buffer, at: int, end: int, step: Step | None) -> Branch:
-    """The option from `at` to `end` (of the captured bytes), as the kernel read it in `step`."""
+    """The IPv6 option from `at` to `end` (of the captured bytes), as the kernel read it in `step`."""
     option = of_header(ioam.OPTION, data, at, end)
-    kind, body = option.number("type"), at + ioam.OPTION.bytes
-    if body >= end or kind is None:
-        return option
+    kind = option.number("type")
+    if kind is not None:
+        add_contents(data, option, kind, at + ioam.OPTION.bytes, end, step)
+    return option
+
+
+def ioam_shim(data: Buffer, step: Step, inner: Step | None) -> Iterator[Branch]:
+    """IOAM behind VXLAN-GPE or NSH, as the kernel read it in `step` and `inner`."""
+    at, limit, _, head_words = step.arguments[1:5]
+    shim = of_header(ioam.SHIM_NSH if head_words else ioam.SHIM_GPE, data, at, limit)
+    kind = shim.number("type")
+    if inner is not None and kind is not None:
+        add_contents(data, shim, kind, at + ioam.OPTION.bytes, min(inner.arguments[2], limit), inner)
+    yield shim
+
+
+def add_contents(data: Buffer, option: Branch, kind: int, body: int, end: int, step: Step | None) -> None:
+    """Add what an IOAM type has from `body` to `end` to the branch of its carrier."""
+    if body >= end:
+        return
     if kind in (ioam.TYPE_PREALLOCATED, ioam.TYPE_INCREMENTAL):
-        option.branches.append(_trace(data, body, end, step if kind == ioam.TYPE_PREALLOCATED else None))
+        option.branches.append(_trace(data, body, end, kind == ioam.TYPE_INCREMENTAL, step))
     elif kind == ioam.TYPE_POT:
         branch = of_header(ioam.POT, data, body, end)
         if branch.number("pot_type") == 0:
@@ -28,7 +47,6 @@ def ioam_option(data: Buffer, at: int, end: int, step: Step | None) -> Branch:
         option.branches.append(_with_items(data, body, end, ioam.DIRECT, "extension_flags", ioam.DIRECT_ITEMS))
     else:
         option.values += of_bytes("", "ioam", "data", "of an unknown type", data, body, end).values
-    return option
 
 
 def _with_items(data: Buffer, at: int, end: int, header: Header, bits: str, items: dict[int, Header]) -> Branch:
@@ -38,7 +56,7 @@ def _with_items(data: Buffer, at: int, end: int, header: Header, bits: str, item
     return branch
 
 
-def _trace(data: Buffer, at: int, end: int, step: Step | None) -> Branch:
+def _trace(data: Buffer, at: int, end: int, is_incremental: bool, step: Step | None) -> Branch:
     branch = of_header(ioam.TRACE, data, at, end)
     begin = at + ioam.TRACE.bytes
     if begin >= end:
@@ -46,7 +64,7 @@ def _trace(data: Buffer, at: int, end: int, step: Step | None) -> Branch:
     if step is None or step.result[3] < 0:
         branch.values += of_bytes("", "ioam.trace", "data", "not read", data, begin, end).values
         return branch
-    first = begin + 4 * (branch.number("remaining_words") or 0)
+    first = begin if is_incremental else begin + 4 * (branch.number("remaining_words") or 0)
     branch.values += of_bytes("", "ioam.trace", "free", "room that no node has filled", data, begin, min(first, end)).values
     trace_type = branch.number("trace_type") or 0
     items = ioam.node_layout(trace_type)

@@ -55,7 +55,8 @@ def int_branches(data: Buffer, step: Step) -> Iterator[Branch]:
     elif kind == int_md.TYPE_MX:
         yield _mx(data, body, end, limit)
     elif found == FORMAT_INT_05:
-        yield from _version_05(data, body, end, limit, step)
+        yield _version_05(data, body, limit, step)
+        yield of_header(int_header.TAIL_05, data, end - 4, limit)
     elif kind == int_md.TYPE_HOP_BY_HOP:
         yield _metadata(data, body, end, limit, 1 if old else 2, step, settings)
 
@@ -74,7 +75,9 @@ def carried_int(data: Buffer, step: Step) -> Iterator[Branch]:
     body, end = at + 4, at + 4 * length + (0 if old else 4)
     if body >= limit:
         return
-    if kind == int_md.TYPE_HOP_BY_HOP:
+    if step.result[5] == FORMAT_INT_05:
+        yield _version_05(data, body, limit, step)
+    elif kind == int_md.TYPE_HOP_BY_HOP:
         yield _metadata(data, body, end, limit, 1 if old else 2, step, settings)
     elif kind == int_md.TYPE_MX and not old:
         yield _mx(data, body, end, limit)
@@ -138,7 +141,9 @@ def _items(data: Buffer, at: int, layout: int, dialect: int, settings: Settings)
         return []
     widths = DIALECTS[dialect].time_words, DIALECTS[dialect].level2_words
     reserved_words = int(words_per_hop(instructions, *widths) + domain_words == hop_words)
-    return int_header.hop_layout(layout, instructions, *widths, reserved_words, domain_words)
+    items = int_header.hop_layout(layout, instructions, *widths, reserved_words, domain_words)
+    unused = [item.headers[1] for item in int_header.ITEMS if item.mask & DIALECTS[dialect].unused]
+    return [item.without_columns() if item in unused else item for item in items]
 
 
 def _domain_words(data: Buffer, at: int, layout: int, settings: Settings) -> int:
@@ -147,15 +152,14 @@ def _domain_words(data: Buffer, at: int, layout: int, settings: Settings) -> int
     return int(domain_data(u16(data, at + 6), settings)[1])
 
 
-def _version_05(data: Buffer, at: int, end: int, limit: int, step: Step) -> Iterator[Branch]:
-    """v0.5: metadata header, hops, tail."""
+def _version_05(data: Buffer, at: int, limit: int, step: Step) -> Branch:
+    """v0.5: metadata header and hops."""
     branch = of_header(int_header.MD_05, data, at, limit)
     _say_if_replaced(branch, step)
-    items = int_header.hop_layout_05(branch.number("instructions") or 0)
-    hop_bytes = 4 * (branch.number("instruction_count") or 0)
+    items = int_header.hop_layout_05(branch.number("instructions") or 0, DIALECTS[step.dialect].time_words)
+    hop_bytes = sum(item.bytes for item in items)
     branch.branches += _hops(data, at + int_header.MD_05.bytes, hop_bytes, items, step, int_header.SPEC_05)
-    yield branch
-    yield of_header(int_header.TAIL_05, data, end - 4, limit)
+    return branch
 
 
 def _say_if_replaced(branch: Branch, step: Step) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from int_analyzer.dissect.branch import Branch, of_bytes, of_header, values_of
 from int_analyzer.dissect.headers import report
 from int_analyzer.dissect.trace import Step
-from int_analyzer.formats.int_report import INNER_TLV, TO_THE_END
+from int_analyzer.formats.report_2 import TO_THE_END
+from int_analyzer.formats.report_item import INNER_TLV
 from int_analyzer.wire.read import Buffer, u8, u32
 
 
@@ -36,30 +37,28 @@ def report_1(data: Buffer, step: Step) -> Iterator[Branch]:
     yield branch
 
 
-def reports_2(data: Buffer, step: Step) -> Iterator[Branch]:
-    """A datagram of v2.0: group header and its reports, as many as the kernel kept, and the one that it refused."""
-    at, limit, declared = step.arguments[1:4]
-    rows, following, follow_at = step.result[3], step.result[4], step.result[5]
+def report_2(data: Buffer, step: Step) -> Iterator[Branch]:
+    """One report of a v2.0 datagram; the group header in front of the first."""
+    at, cursor, limit, declared = step.arguments[1:5]
+    # the row of packets of a part is its number
+    part = step.arguments[8]
+    rows, followed, follow_at = step.result[3:6]
     group = of_header(report.GROUP_2, data, at, limit)
-    group.node = group.number("node_id")
-    cursor = at + report.GROUP_2.bytes
-    for position in range(rows + 1):
-        if cursor + 4 > min(limit, declared):
-            break
-        branch = of_header(report.REPORT_2, data, cursor, limit, f"report {position}")
-        length = branch.number("length") or 0
-        end = cursor + 4 + 4 * length
-        if length == TO_THE_END or end > declared or length == 0:
-            end = declared
-        end = min(end, limit)
-        branch.node = group.node
-        if position < rows:
-            _contents(data, branch, cursor, end, follow_at if following else -1)
-        else:
-            branch.values += of_bytes("", "intreport", "data", "not read", data, cursor + 4, end).values
-        group.branches.append(branch)
-        cursor = cursor + 4 + 4 * length if length not in (0, TO_THE_END) else declared if end > cursor + 4 else cursor + 4
-    yield group
+    if cursor == at + report.GROUP_2.bytes:
+        yield group
+    if cursor + 4 > min(limit, declared):
+        return
+    branch = of_header(report.REPORT_2, data, cursor, limit, f"report {part}")
+    length = branch.number("length") or 0
+    end = cursor + 4 + 4 * length
+    if length in (0, TO_THE_END) or end > declared:
+        end = declared
+    branch.node = group.number("node_id")
+    if rows:
+        _contents(data, branch, cursor, min(end, limit), follow_at if followed else -1)
+    else:
+        branch.values += of_bytes("", "intreport", "data", "not read", data, cursor + 4, min(end, limit)).values
+    yield branch
 
 
 def _contents(data: Buffer, branch: Branch, at: int, end: int, follow_at: int) -> None:

@@ -1,53 +1,18 @@
-"""What the decode kernel did with one packet: every layer that it entered, with its arguments and results, and the rows it wrote.
-
-The kernel is run as plain Python with its layer functions wrapped, so that what is shown follows the kernel's own decisions: where a
-layer begins and ends, whether a payload is INT, which dialect explains it. Nothing is decided a second time.
-"""
+"""What the decode kernel did with one packet: every layer that it entered, with its arguments and results, and the rows it wrote."""
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from int_analyzer import packet
-from int_analyzer.capture.records import DATA
 from int_analyzer.columns import N_PACKETS, Columns, allocate
+from int_analyzer.watch import HPCC, IFA, INT, INT_CARRIED, IOAM, MRI, decode_parts, watched
 
-# Names under which packet.decode_packet calls its layers.
-LINK, ETHERNET, MPLS, IPV4, IPV6, EXTENSION = "link", "ethernet", "mpls", "ipv4", "ipv6", "extension"
-GRE, ERSPAN, VXLAN, VXLAN_GPE, GENEVE = "gre", "erspan", "vxlan", "vxlan_gpe", "geneve"
-PAYLOAD, INT_IN_TCP, INT, INT_CARRIED = "payload", "int_in_tcp", "read_int", "int_carried"
-MRI, IOAM, BTH = "read_mri", "read_ioam", "read_bth"
-REPORT_05, REPORT_1, REPORTS_2, REPORT_HOP = "report_05", "report_1", "reports_2", "report_hop"
-LAYERS = (
-    LINK,
-    ETHERNET,
-    MPLS,
-    IPV4,
-    IPV6,
-    EXTENSION,
-    GRE,
-    ERSPAN,
-    VXLAN,
-    VXLAN_GPE,
-    GENEVE,
-    PAYLOAD,
-    INT_IN_TCP,
-    INT,
-    INT_CARRIED,
-    MRI,
-    IOAM,
-    BTH,
-    REPORT_05,
-    REPORT_1,
-    REPORTS_2,
-    REPORT_HOP,
-)
-_ADDED = (INT, INT_CARRIED, MRI, IOAM)
-"""Layers with hops; their results say how many, −1 if they have left the rows alone."""
-_PACKETS = 64
-"""Capacity of the columns: 512 rows of every table, more than one packet can fill."""
+_HOPS_ADDED = {INT: 3, INT_CARRIED: 3, IOAM: 3, IFA: 2, HPCC: 2}
+"""Layers with hops, and where in their results their number stands: −1 if they have left the rows alone. MRI gives it alone."""
+
+_PACKETS, _LEAST_BYTES = 64, 8
+"""Capacity of the columns: 512 rows of every table, and room for options of 8 bytes and hops of 4 wherever they fit into the packet."""
 
 
 class Hop(NamedTuple):
@@ -60,7 +25,7 @@ class Hop(NamedTuple):
 class Step(NamedTuple):
     """One call of a layer: its name, arguments and result; for layers with hops the dialect and the hops, in path order.
 
-    is_kept: its hops are the rows of the packet; no later layer has put its own in their place.
+    is_kept: its hops are rows of the packet; no later layer has put its own in their place.
     """
 
     layer: str
@@ -72,38 +37,45 @@ class Step(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """All steps of a packet in order, and the columns with its rows (row 0 of packets)."""
+    """All steps of each part of a packet in order, and the columns with its rows (a row of packets for each part)."""
 
-    steps: list[Step]
+    parts: list[list[Step]]
     columns: Columns
+
+    @property
+    def steps(self) -> list[Step]:
+        """Steps of all parts."""
+        return [step for steps in self.parts for step in steps]
 
 
 def trace(data: bytes, record: Sequence[int], settings: Any) -> Trace:
     """Run the kernel over one packet. `record` is what capture.records.next_record filled; `data` are the captured bytes alone."""
-    columns = allocate(_PACKETS)
+    columns = allocate(max(_PACKETS, len(data) // _LEAST_BYTES))
     target = columns.by_name()
     steps: list[Step] = []
-    namespace = dict(packet.decode_packet.__globals__)
-    for name in LAYERS:
-        namespace[name] = _watched(name, namespace[name], target, steps)
-    run = types.FunctionType(packet.decode_packet.__code__, namespace)
-    alone = list(record)
-    alone[DATA] = 0
-    run(memoryview(data), alone, settings, target, columns.counts, 0)
-    columns.counts[N_PACKETS] = 1
-    last = max((position for position, step in enumerate(steps) if _added(step.layer, step.result) >= 0), default=None)
-    if last is not None:
-        steps[last] = steps[last]._replace(is_kept=True)
-    return Trace(steps, columns)
+    parts: list[list[Step]] = []
+    decode = watched(lambda name, layer: _watched(name, layer, target, steps))
+    for part in decode_parts(decode, memoryview(data), list(record), settings, target, columns.counts):
+        last = max((position for position, step in enumerate(steps) if _added(step.layer, step.result) >= 0), default=None)
+        if last is not None:
+            steps[last] = steps[last]._replace(is_kept=True)
+        parts.append(steps.copy())
+        steps.clear()
+        columns.counts[N_PACKETS] = part + 1
+    return Trace(parts, columns)
 
 
 def _watched(name: str, layer: Callable[..., Any], target: dict[str, Any], steps: list[Step]) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
+        place = len(steps)
         result = layer(*arguments)
         dialect, hops = 0, tuple[Hop, ...]()
-        if name in _ADDED:
-            dialect, hops = target["packets.dialect"][0], tuple(_hops(target, _added(name, result)))
-        steps.append(Step(name, arguments, result, dialect, hops))
+        if name in _HOPS_ADDED or name == MRI:
+            # the packet's row and the first of its hops are the last arguments of every layer with hops
+            dialect = target["packets.dialect"][arguments[-2]]
+            hops = tuple(_hops(target, arguments[-1], _added(name, result)))
+        # in front of the layers that it has called itself
+        steps.insert(place, Step(name, arguments, result, dialect, hops))
         return result
 
     return call
@@ -113,9 +85,9 @@ def _added(layer: str, result: Any) -> int:
     """Hops that a call of a layer has added, −1 if it has none to add."""
     if layer == MRI:
         return int(result)
-    return int(result[3]) if layer in _ADDED else -1
+    return int(result[_HOPS_ADDED[layer]]) if layer in _HOPS_ADDED else -1
 
 
-def _hops(target: dict[str, Any], added: int) -> Iterator[Hop]:
-    for row in range(added):
+def _hops(target: dict[str, Any], first: int, added: int) -> Iterator[Hop]:
+    for row in range(first, first + added):
         yield Hop(target["hops.hop"][row], target["hops.present"][row])

@@ -22,7 +22,9 @@ _NAMES = 5
 _GUESSES = "A guess is marked with what it rests on."
 _INT_MD = (schema.FORMAT_INT_MD_1, schema.FORMAT_INT_MD_2)
 _INT = (*_INT_MD, schema.FORMAT_INT_05)
-_IOAM = (schema.FORMAT_IOAM_TRACE, schema.FORMAT_IOAM_OTHER)
+_IOAM = (schema.FORMAT_IOAM_TRACE, schema.FORMAT_IOAM_INCREMENTAL)
+_RECORDS = (schema.FORMAT_IFA, schema.FORMAT_HPCC)
+"""Formats whose hops have a layout of their own, named by the dialect."""
 _WELL_KNOWN = (
     ("roce_ports", "[4791]"),
     ("vxlan_ports", "[4789, 8472]"),
@@ -30,6 +32,14 @@ _WELL_KNOWN = (
     ("geneve_ports", "[6081]"),
     ("gre_int_protocols", "[]"),
     ("geneve_int_classes", "[]"),
+    ("gpe_int_protocols", "[]"),
+    ("geneve_ioam_classes", "[]"),
+    ("gpe_ioam_protocols", "[]"),
+    ("ifa_protocols", "[131]"),
+    ("hpcc_ports", "[]"),
+    ("lumina_ports", "[]"),
+    ("csig_type", '"0x9900"'),
+    ("tcp_int", "false"),
 )
 
 
@@ -81,6 +91,10 @@ def _found(sighting: Sighting) -> Iterator[str]:
             yield from _item(_int_layout(dialect, instructions, packets))
         elif telemetry in _IOAM:
             yield from _item(f"IOAM trace type 0x{instructions:06x}: {things(packets, 'packet')}")
+        elif telemetry in _RECORDS:
+            yield from _item(
+                f"{schema.FORMAT_BY_ID[telemetry].name} records of layout {DIALECTS[dialect].name}: {things(packets, 'packet')}"
+            )
     for (telemetry, namespace), packets in sorted(sighting.namespaces.items()):
         if telemetry in _IOAM:
             yield from _item(f"IOAM namespace {namespace}: {things(packets, 'packet')}")
@@ -121,10 +135,18 @@ def _domains(namespaces: dict[tuple[int, int], int]) -> Iterator[str]:
         if telemetry == schema.FORMAT_INT_MD_2 and domain:
             yield ""
             yield from _comment(f"INT domain {domain}: {things(packets, 'packet')}; words of its own are not known")
+            yield from _of_vendor(domain)
             yield "# [[domain]]"
             yield f"# id = {domain}"
             yield "# source_only_words = 0"
             yield "# hop_words = 0"
+
+
+def _of_vendor(domain: int) -> Iterator[str]:
+    """The dialect that a vendor's domain goes with: nothing but the profile chooses it, as lengths do not tell it."""
+    for dialect in DIALECTS:
+        if dialect.domain == domain:
+            yield from _comment(f'a domain of dialect {dialect.name} ({dialect.source}): int_dialect = "{dialect.name}" knows its words')
 
 
 def _units(guesses: list[Guess], sighting: Sighting, accept: bool) -> Iterator[str]:

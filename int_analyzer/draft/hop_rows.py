@@ -57,7 +57,8 @@ def hop_rows(columns: Columns) -> HopRows:
     node = value("node_id", schema.HAS_NODE)
     ingress = value("ingress_port", schema.HAS_INGRESS_PORT)
     begin, end = value("ingress_time_raw", schema.HAS_INGRESS_TIME, 0), value("egress_time_raw", schema.HAS_EGRESS_TIME, 0)
-    from_ioam = packets.telemetry[packet] == schema.FORMAT_IOAM_TRACE
+    telemetry = packets.telemetry[packet]
+    from_ioam = (telemetry == schema.FORMAT_IOAM_TRACE) | (telemetry == schema.FORMAT_IOAM_INCREMENTAL)
     there = present & schema.HAS_NODE != 0
     goes_on = np.zeros(count, dtype=np.bool_)
     goes_on[:-1] = (packet[1:] == packet[:-1]) & there[1:]

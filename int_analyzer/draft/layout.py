@@ -14,12 +14,15 @@ def hop_words(dialect: int, instructions: int) -> int:
 
 
 def rivals(dialect: int, instructions: int) -> tuple[list[str], list[str]]:
-    """Other dialects that fit the same lengths: (those that read the values the same, those that read them otherwise)."""
+    """Other dialects that fit the same lengths: (those that read the values the same, those that read them otherwise).
+
+    Dialects that differ in flags or unused items only are no rivals: lengths do not speak for them.
+    """
     same: list[str] = []
     other: list[str] = []
     words = hop_words(dialect, instructions)
     for number, entry in enumerate(DIALECTS):
-        if number in (0, dialect):
+        if number in (0, dialect) or entry.flags_at != DIALECTS[dialect].flags_at or entry.unused != DIALECTS[dialect].unused:
             continue
         if fitting(int(LAYOUT[dialect]), int(VERSION[dialect]), instructions, words, 0, number)[0] == number:
             (same if _widths(number, instructions) == _widths(dialect, instructions) else other).append(entry.name)

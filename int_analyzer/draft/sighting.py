@@ -86,7 +86,7 @@ def _see_packets(sighting: Sighting, batch: Batch) -> None:
     sighting.unmarked.update(dscp[~has_int & (packets.ip_version[:count] != 0)].tolist())
     for kind in np.unique(formats[formats & (INTS | REPORTS) != 0]).tolist():
         sample = sighting.samples.setdefault((batch.file, kind), Sample())
-        sample.add(batch.first_packet + np.flatnonzero(formats == kind))
+        sample.add(batch.first_packet + batch.columns.records()[formats == kind])
 
 
 def _see_hops(sighting: Sighting, rows: HopRows) -> None:

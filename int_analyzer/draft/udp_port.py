@@ -10,9 +10,10 @@ from int_analyzer import _jit
 from int_analyzer.capture import open_source
 from int_analyzer.capture.records import CAPTURED, DATA
 from int_analyzer.capture.walk import walk
-from int_analyzer.dissect.trace import PAYLOAD, trace
+from int_analyzer.dissect.trace import trace
 from int_analyzer.draft.sample import Sample
 from int_analyzer.settings import default_settings
+from int_analyzer.watch import PAYLOAD
 from int_analyzer.wire.layer import INT, REPORT
 
 FoundPorts = dict[int, Counter[int]]

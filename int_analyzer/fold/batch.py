@@ -127,10 +127,12 @@ def fold_packets(
             link_slot = (bucket >> work[LINK_SHIFT]) - work[LINK_BASE] if time > 0 else -1
             if time > 0 and (link_slot < 0 or link_slot >= SLOTS or work[LINK_BASE] < 0):
                 break
-        size = get(columns, "packets.original_bytes", row)
+        # Further reports of a datagram are packets of their own, but no further bytes of the capture.
+        part = get(columns, "packets.part", row)
+        size = get(columns, "packets.original_bytes", row) if part == 0 else 0
         reports = get(columns, "packets.report_count", row)
         telemetry = 1 if get(columns, "packets.telemetry", row) != 0 else 0
-        dest_qp, notified = _count_packet(counters, columns, row, time, size, count, telemetry, reports)
+        dest_qp, notified = _count_packet(counters, columns, row, time, size, part, count, telemetry, reports)
 
         flow, guess = -1, -1
         crossed = size
@@ -258,9 +260,11 @@ def _keep_postcard(
 
 
 @inlined
-def _count_packet(counters: Any, columns: Any, row: int, time: int, size: int, count: int, telemetry: int, reports: int) -> tuple[int, int]:
+def _count_packet(
+    counters: Any, columns: Any, row: int, time: int, size: int, part: int, count: int, telemetry: int, reports: int
+) -> tuple[int, int]:
     """Add a packet to the totals: its destination queue pair (−1 if it is not RoCE), and 1 if it is a congestion notification."""
-    counters[PACKETS] += 1
+    counters[PACKETS] += 1 if part == 0 else 0
     counters[BYTES] += size
     counters[HOPS] += count
     if time > 0:

@@ -19,7 +19,14 @@ from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, mi
 from int_analyzer.fold.quality import STREAMS_IGNORED
 from int_analyzer.fold.table import DROPS, KEY, STREAMS, Table, find
 from int_analyzer.fold.view import SequenceView
-from int_analyzer.schema import FORMAT_BY_ID, FORMAT_REPORT_2, HAS_REPORT_DROP
+from int_analyzer.schema import (
+    FORMAT_BY_ID,
+    FORMAT_REPORT_2,
+    HAS_MIRROR_OUTER,
+    HAS_MIRROR_SEQUENCE,
+    HAS_MIRROR_SESSION,
+    HAS_REPORT_DROP,
+)
 
 # Words of a row. A stream is (kind, node id, hw id) for reports, (kind 0, source address upper and lower half, session) for mirrors.
 KIND, FIRST_KEY, SECOND_KEY, THIRD_KEY = 0, 1, 2, 3
@@ -161,12 +168,15 @@ def fold_mirrors(
         if _lacks_room(streams, work[STREAMS]):
             return row
         present = get(columns, "mirrors.present", row)
-        if present & 1 != 0:
+        if present & HAS_MIRROR_SEQUENCE != 0:
             work[KEY + KIND] = MIRROR
-            work[KEY + FIRST_KEY] = get(columns, "mirrors.outer_src_hi", row)
-            work[KEY + SECOND_KEY] = get(columns, "mirrors.outer_src_lo", row)
+            work[KEY + FIRST_KEY] = 0
+            work[KEY + SECOND_KEY] = 0
             work[KEY + THIRD_KEY] = -1
-            if present & 2 != 0:
+            if present & HAS_MIRROR_OUTER != 0:
+                work[KEY + FIRST_KEY] = get(columns, "mirrors.outer_src_hi", row)
+                work[KEY + SECOND_KEY] = get(columns, "mirrors.outer_src_lo", row)
+            if present & HAS_MIRROR_SESSION != 0:
                 work[KEY + THIRD_KEY] = get(columns, "mirrors.session_id", row)
             time = max(get(columns, "packets.time_ns", get(columns, "mirrors.packet", row)), 0)
             if not _count_in_stream(streams, stream_index, work, get(columns, "mirrors.sequence", row), 32, time):

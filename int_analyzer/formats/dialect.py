@@ -13,9 +13,17 @@ import numpy as np
 
 from int_analyzer._jit import inlined, kernel
 
+LAYOUT_1, LAYOUT_2, LAYOUT_05, NO_LAYOUT = 1, 2, 5, 0
+"""The v1.0 header (8 bytes, shim length with shim), the v2.x one, the v0.5 one (with a tail); no INT header at all."""
+
 
 class Dialect(NamedTuple):
-    """A layout: `layout` 1 is the v1.0 header (8 bytes, shim length with shim), 2 the v2.x one, 0 neither; widths in 4-byte words."""
+    """A layout, the value of its version field, widths of times and level-2 ids in 4-byte words; then what differs in few.
+
+    flags_at: bit of the header's first word where its flags begin (D E M in v2.x, C E M before); unused: items of the bitmap that
+    mean nothing; domain and source_words: an INT domain whose source adds so many words; inner_ethernet: InType of an Ethernet frame
+    in its v2.0 reports; sequence_shift: spare bits behind their sequence number.
+    """
 
     name: str
     layout: int
@@ -23,22 +31,47 @@ class Dialect(NamedTuple):
     time_words: int
     level2_words: int
     source: str
+    flags_at: int = 6
+    unused: int = 0
+    domain: int = 0
+    source_words: int = 0
+    inner_ethernet: int = 3
+    sequence_shift: int = 0
 
 
 DIALECTS: tuple[Dialect, ...] = (
-    Dialect("", 0, 0, 0, 0, "no INT header"),
-    Dialect("int-2.x", 2, 2, 2, 2, "P4.org INT v2.1 §5.8"),
-    Dialect("int-1.0", 1, 1, 1, 2, "P4.org INT v1.0 §4.7"),
-    Dialect("geant10", 1, 1, 2, 1, "GEANT int-platforms int_v1.0: 64-bit times, 16-bit level-2 ids"),
-    Dialect("onos-basic", 1, 0, 1, 2, "ONOS basic pipeline: v1.0 layout with version 0"),
-    Dialect("int-2.x-time32", 2, 2, 1, 2, "v2.x with the 32-bit times of v1.0"),
-    Dialect("int-2.x-level2-16", 2, 2, 2, 1, "v2.x with 16-bit level-2 ids"),
-    Dialect("int-1.0-time64", 1, 1, 2, 2, "v1.0 with 64-bit times"),
-    Dialect("int-1.0-level2-16", 1, 1, 1, 1, "v1.0 with 16-bit level-2 ids"),
-    Dialect("int-0.5", 0, 0, 1, 1, "P4.org INT v0.5: total hop count and a tail; every item 4 bytes"),
+    Dialect("", NO_LAYOUT, 0, 0, 0, "no INT header"),
+    Dialect("int-2.x", LAYOUT_2, 2, 2, 2, "P4.org INT v2.1 §5.8", flags_at=4),
+    Dialect("int-1.0", LAYOUT_1, 1, 1, 2, "P4.org INT v1.0 §4.7"),
+    Dialect("geant10", LAYOUT_1, 1, 2, 1, "GEANT int-platforms int_v1.0: 64-bit times, 16-bit level-2 ids"),
+    Dialect("onos-basic", LAYOUT_1, 0, 1, 2, "ONOS basic pipeline: v1.0 layout with version 0"),
+    Dialect("int-2.x-time32", LAYOUT_2, 2, 1, 2, "v2.x with the 32-bit times of v1.0", flags_at=4),
+    Dialect("int-2.x-level2-16", LAYOUT_2, 2, 2, 1, "v2.x with 16-bit level-2 ids", flags_at=4),
+    Dialect("int-1.0-time64", LAYOUT_1, 1, 2, 2, "v1.0 with 64-bit times"),
+    Dialect("int-1.0-level2-16", LAYOUT_1, 1, 1, 1, "v1.0 with 16-bit level-2 ids"),
+    Dialect("int-0.5", LAYOUT_05, 0, 1, 1, "P4.org INT v0.5: total hop count and a tail; every item 4 bytes"),
+    Dialect("onos-fabric", LAYOUT_05, 0, 1, 1, "ONOS fabric pipeline: v0.5 with a version of 2 bits, so flags 2 bits earlier", flags_at=4),
+    Dialect("geant04", LAYOUT_05, 0, 2, 1, "GEANT int-platforms int_v0.4: as onos-fabric, with 64-bit times", flags_at=4),
+    Dialect(
+        "cablelabs-tps",
+        LAYOUT_2,
+        2,
+        2,
+        2,
+        "CableLabs transparent-security: flags 2 bits later, source MAC as source-only data, reports of its own",
+        domain=0x5453,
+        source_words=2,
+        inner_ethernet=2,
+        sequence_shift=6,
+    ),
+    Dialect("noviflow10", LAYOUT_1, 1, 1, 2, "NoviFlow as AmLight's collector reads it: the latency word is unused", unused=0x2000),
+    Dialect("ifa-32", NO_LAYOUT, 2, 0, 0, "IFA records of 32 bytes, as in a public Scapy module that cites draft-kumar-ippm-ifa-08"),
+    Dialect("hpcc-paper", NO_LAYOUT, 0, 0, 0, "HPCC, SIGCOMM 2019, figure of the INT header"),
+    Dialect("hpcc-ns3", NO_LAYOUT, 0, 0, 0, "HPCC's ns-3 simulator, int-header.h: 42 bytes, little-endian"),
 )
 DIALECT_NAMES: dict[str, int] = {dialect.name: number for number, dialect in enumerate(DIALECTS) if dialect.name}
-INT_05 = DIALECT_NAMES["int-0.5"]
+INT_05, IFA_32 = DIALECT_NAMES["int-0.5"], DIALECT_NAMES["ifa-32"]
+HPCC_PAPER, HPCC_NS3 = DIALECT_NAMES["hpcc-paper"], DIALECT_NAMES["hpcc-ns3"]
 
 RESERVED_1, RESERVED_2 = 0x00FE, 0x007E
 """Reserved bits of the bitmap: 8-14 in v1.0, 9-14 in v2.x."""
@@ -48,6 +81,12 @@ LAYOUT = np.array([dialect.layout for dialect in DIALECTS], dtype=np.int64)
 VERSION = np.array([dialect.version for dialect in DIALECTS], dtype=np.int64)
 TIME_WORDS = np.array([dialect.time_words for dialect in DIALECTS], dtype=np.int64)
 LEVEL2_WORDS = np.array([dialect.level2_words for dialect in DIALECTS], dtype=np.int64)
+FLAGS_AT = np.array([dialect.flags_at for dialect in DIALECTS], dtype=np.int64)
+UNUSED = np.array([dialect.unused for dialect in DIALECTS], dtype=np.int64)
+DOMAIN = np.array([dialect.domain for dialect in DIALECTS], dtype=np.int64)
+SOURCE_WORDS = np.array([dialect.source_words for dialect in DIALECTS], dtype=np.int64)
+INNER_ETHERNET = np.array([dialect.inner_ethernet for dialect in DIALECTS], dtype=np.int64)
+SEQUENCE_SHIFT = np.array([dialect.sequence_shift for dialect in DIALECTS], dtype=np.int64)
 
 
 @inlined

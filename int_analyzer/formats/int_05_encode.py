@@ -7,7 +7,7 @@ from typing import Any
 from int_analyzer._jit import kernel
 from int_analyzer.columns import get
 from int_analyzer.formats.dialect import bits_set
-from int_analyzer.formats.int_05 import FLAG_COPY, FLAG_EXCEEDED, ONES, TYPE_HOP_BY_HOP
+from int_analyzer.formats.int_05 import FLAG_COPY, FLAG_EXCEEDED, ONES_4, TYPE_HOP_BY_HOP
 from int_analyzer.schema import (
     ABSENT8,
     HAS_EGRESS_TIME,
@@ -71,4 +71,4 @@ def _value(bit: int, columns: Any, hop: int) -> int:
         return get(columns, "hops.egress_time_raw", hop)
     if bit == 7 and present & HAS_UTILISATION != 0:
         return get(columns, "hops.tx_utilisation_raw", hop)
-    return ONES
+    return ONES_4

@@ -1,7 +1,7 @@
 """INT outside UDP and TCP: the shims of VXLAN-GPE and GRE, and the Geneve option (P4.org INT v2.1 §5.7.2-5.7.4, INT v1.0 §4.6).
 
     VXLAN-GPE | type 4 | 0 4 | length 8 (without shim) | G 1, reserved 7 | next protocol 8 |        next protocol 0x80, 0x82
-    v1.0      | type 8 | reserved 8 | length 8 (with shim) | next protocol 8 |                      next protocol 0x08
+    v0.5, 1.0 | type 8 | reserved 8 | length 8 (with shim) | next protocol 8 |                      next protocol 0x08, or a profile's
     GRE       | type 4 | G 1, reserved 3 | length 8 (without shim) | EtherType 16 |
     Geneve    | class 16 | type 8 | reserved 3, length 5 (without these 4 bytes) |
 
@@ -14,6 +14,7 @@ from typing import Any
 
 from int_analyzer._jit import kernel
 from int_analyzer.columns import put
+from int_analyzer.formats.int_05 import fitting_05, int_05
 from int_analyzer.formats.int_md import (
     BEYOND_UDP,
     DESTINATION,
@@ -26,11 +27,13 @@ from int_analyzer.formats.int_md import (
     VERSION_UNKNOWN,
     mx,
 )
-from int_analyzer.formats.int_stack import OK, stack
-from int_analyzer.schema import ABSENT8, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX
+from int_analyzer.formats.int_stack import OK, STACK_TRUNCATED, stack
+from int_analyzer.schema import ABSENT8, FORMAT_INT_05, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX
+from int_analyzer.settings import INT_DIALECT
 from int_analyzer.wire.read import Buffer, u8
 
 IN_GPE, IN_GPE_1, IN_GRE, IN_GENEVE = 0, 1, 2, 3
+NO_TAIL = -1
 
 
 @kernel
@@ -68,6 +71,11 @@ def int_carried(
         return OK, at, 0, 0, payload, FORMAT_INT_MX
     found = FORMAT_INT_MD_1 if layout == 1 else FORMAT_INT_MD_2
     status, status_at, warnings, added = stack(buffer, at, begin, payload, layout, limit, settings, columns, row, hop)
+    if layout == 1 and status != OK and status != STACK_TRUNCATED:
+        dialect = fitting_05(buffer, at, limit, NO_TAIL, settings.numbers[INT_DIALECT])
+        if dialect != 0:
+            warnings, added = int_05(buffer, at, dialect, False, 0, columns, row, hop)
+            return OK, at, warnings, added, payload, FORMAT_INT_05
     if added < 0:
         return status, status_at, 0, -1, 0, found
     put(columns, "packets.original_dscp", row, ABSENT8)

@@ -12,11 +12,11 @@ from typing import Any
 
 from int_analyzer._jit import inlined
 from int_analyzer.columns import put
-from int_analyzer.formats.dialect import fitting, words_per_hop
-from int_analyzer.formats.int_05 import int_05, is_version_05
+from int_analyzer.formats.dialect import LAYOUT, LAYOUT_05, fitting, words_per_hop
+from int_analyzer.formats.int_05 import fitting_05, int_05
 from int_analyzer.formats.int_stack import OK, STACK_TRUNCATED, domain_data, stack
 from int_analyzer.schema import ABSENT8, FORMAT_INT_05, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, STATUS_CODE, WARNING_BIT
-from int_analyzer.settings import ROLE_INT
+from int_analyzer.settings import INT_DIALECT, ROLE_INT
 from int_analyzer.wire.read import Buffer, u8, u16, u32
 
 TYPE_HOP_BY_HOP, TYPE_DESTINATION, TYPE_MX = 1, 2, 3
@@ -56,12 +56,8 @@ def looks_like(buffer: Buffer, at: int, limit: int, declared: int, asks: int, tr
     if first == TYPE_HOP_BY_HOP:
         length = u8(buffer, at + 2)
         size = 4 * length - 12
-        if version > 1:
-            return False
-        if asks == RESERVED and word & 0x007FE000 != 0:
-            return version == 0 and is_version_05(buffer, at, limit, transport)
-        if fitting(1, version, instructions, hop_words, 0, -1)[0] == 0:
-            return version == 0 and is_version_05(buffer, at, limit, transport)
+        if version > 1 or (asks == RESERVED and word & 0x007FE000 != 0) or fitting(1, version, instructions, hop_words, 0, -1)[0] == 0:
+            return fitting_05(buffer, at, limit, transport, settings.numbers[INT_DIALECT]) != 0
         behind = at + 4 * length
     else:
         if version != 2 or first & 0x0C == 0x0C:
@@ -147,14 +143,19 @@ def int_md(
         return SHIM_TRUNCATED, at, 0, -1, 0, 0, port, 0
     word = u32(buffer, at + 4)
     version = word >> 28
+    marker_bytes = 8 if located == LOCATED_BY_MARKER else 0
+    configured = settings.numbers[INT_DIALECT]
+    if layout == 1 and (version > 1 or (configured >= 1 and LAYOUT[configured] == LAYOUT_05)):
+        dialect = fitting_05(buffer, at, limit, transport, configured)
+        if dialect != 0:
+            odd, added = int_05(buffer, at, dialect, True, marker_bytes, columns, row, hop)
+            return OK, at, odd, added, payload, 0, u16(buffer, payload - 3), FORMAT_INT_05
     if (layout == 2 and version != 2) or (layout == 1 and version > 1):
         return VERSION_UNKNOWN, at, warnings, -1, payload, npt, original, 0
     found = FORMAT_INT_MD_1 if layout == 1 else (FORMAT_INT_MX if kind == TYPE_MX else FORMAT_INT_MD_2)
     if npt == 1 and (original == port or settings.port_roles[original] == ROLE_INT):
         return PORT_LOOP, at, 0, -1, 0, 0, port, found
-    size = payload - at
-    if located == LOCATED_BY_MARKER:
-        size += 8
+    size = payload - at + marker_bytes
     if npt == 2:
         size += 8
     if kind == TYPE_MX:
@@ -162,8 +163,9 @@ def int_md(
         return OK, at, warnings, 0, payload, npt, original, found
     status, status_at, odd, added = stack(buffer, at, begin, payload, layout, limit, settings, columns, row, hop)
     if status != OK and status != STACK_TRUNCATED:
-        if layout == 1 and version == 0 and is_version_05(buffer, at, limit, transport):
-            odd, added = int_05(buffer, at, 8 if located == LOCATED_BY_MARKER else 0, columns, row, hop)
+        dialect = fitting_05(buffer, at, limit, transport, configured) if layout == 1 else 0
+        if dialect != 0:
+            odd, added = int_05(buffer, at, dialect, True, marker_bytes, columns, row, hop)
             return OK, at, odd, added, payload, 0, u16(buffer, payload - 3), FORMAT_INT_05
         if added < 0:
             return status, status_at, 0, -1, 0, 0, port, found

@@ -10,8 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 from int_analyzer._jit import inlined, kernel
-from int_analyzer.columns import put
-from int_analyzer.formats.dialect import LEVEL2_WORDS, RESERVED_1, RESERVED_2, TIME_WORDS, bits_set, fitting, words_per_hop
+from int_analyzer.columns import get, put
+from int_analyzer.formats.dialect import (
+    DOMAIN,
+    FLAGS_AT,
+    LEVEL2_WORDS,
+    RESERVED_1,
+    RESERVED_2,
+    SOURCE_WORDS,
+    TIME_WORDS,
+    UNUSED,
+    bits_set,
+    fitting,
+    words_per_hop,
+)
 from int_analyzer.schema import (
     HAS_BUFFER,
     HAS_DEPTH,
@@ -51,6 +63,7 @@ MAYBE_REPEATED = WARNING_BIT["node-repeated"]
 """Two nodes of a stack share a hash: packet.py looks again."""
 
 _SPECIFICATION_2, _SPECIFICATION_1 = 1, 2
+_LATENCY_ITEM = 0x2000
 _NODE_BITS = HAS_NODE
 _PORT_BITS = HAS_INGRESS_PORT | HAS_EGRESS_PORT
 _QUEUE_BITS = HAS_QUEUE | HAS_DEPTH
@@ -58,8 +71,10 @@ _QUEUE_BITS = HAS_QUEUE | HAS_DEPTH
 
 @kernel
 def domain_data(domain: int, settings: Any) -> tuple[int, int]:
-    """What the profile says of an INT domain: (bytes of source-only data, words of domain data in every hop)."""
-    source_only, words = 0, 0
+    """What the profile, or its dialect, says of an INT domain: (bytes of source-only data, words of domain data in every hop)."""
+    source_only, words, dialect = 0, 0, settings.numbers[INT_DIALECT]
+    if dialect >= 1 and SOURCE_WORDS[dialect] != 0 and DOMAIN[dialect] == domain:
+        source_only = 4 * SOURCE_WORDS[dialect]
     for i in range(settings.domains.shape[0]):
         if settings.domains[i, 0] == domain:
             source_only = 4 * settings.domains[i, 1]
@@ -116,6 +131,9 @@ def stack(
     whole = count
     if begin + rest > limit:
         whole = max(0, (limit - begin) // hop_bytes)
+    if dialect > _SPECIFICATION_1 and layout == 2 and FLAGS_AT[dialect] != FLAGS_AT[_SPECIFICATION_2]:
+        shifted = word << (FLAGS_AT[dialect] - FLAGS_AT[_SPECIFICATION_2])
+        flags = ((shifted >> 27) & 1) | ((shifted >> 25) & 2) | ((shifted >> 23) & 4)
     put(columns, "packets.telemetry_flags", row, flags)
     put(columns, "packets.instructions", row, instructions)
     put(columns, "packets.namespace", row, domain)
@@ -153,6 +171,9 @@ def stack(
         hop,
         row,
     )
+    if dialect > _SPECIFICATION_1 and UNUSED[dialect] & _LATENCY_ITEM != 0:
+        for out in range(hop, hop + whole):
+            put(columns, "hops.present", out, get(columns, "hops.present", out) & ~HAS_LATENCY)
     if whole < count:
         if whole == 0:
             put(columns, "hops.hop", hop, count)
@@ -222,27 +243,13 @@ def _fill(
                 put(columns, "hops.queue_depth_raw", out, queue & 0xFFFFFF)
                 present |= _QUEUE_BITS
         if instructions & 0x0800 != 0:
-            if time_words == 2:
-                time = u64(buffer, at)
-                at += 8
-                absent = time == ONES_8
-            else:
-                time = u32(buffer, at)
-                at += 4
-                absent = time == ONES_4
+            time, at, absent = _time(buffer, at, time_words)
             busy |= time
             if not absent:
                 put(columns, "hops.ingress_time_raw", out, time)
                 present |= HAS_INGRESS_TIME
         if instructions & 0x0400 != 0:
-            if time_words == 2:
-                time = u64(buffer, at)
-                at += 8
-                absent = time == ONES_8
-            else:
-                time = u32(buffer, at)
-                at += 4
-                absent = time == ONES_4
+            time, at, absent = _time(buffer, at, time_words)
             busy |= time
             if not absent:
                 put(columns, "hops.egress_time_raw", out, time)
@@ -285,3 +292,13 @@ def _fill(
             warnings |= METADATA_ZERO
         put(columns, "hops.present", out, present)
     return warnings
+
+
+@inlined
+def _time(buffer: Buffer, at: int, words: int) -> tuple[int, int, bool]:
+    """A time of so many words: (value, where it ends, whether it is absent)."""
+    if words == 2:
+        time = u64(buffer, at)
+        return time, at + 8, time == ONES_8
+    time = u32(buffer, at)
+    return time, at + 4, time == ONES_4

@@ -1,10 +1,14 @@
-"""IOAM pre-allocated trace in an IPv6 option (RFC 9197 §4.4, RFC 9486; values as Linux net/ipv6/ioam6.c writes them).
+"""IOAM options, whatever carries them: 4 bytes of the carrier, then the data of an option type (RFC 9197 §4, RFC 9326, RFC 9486).
 
-    option | type 8 | length 8 | reserved 8 | IOAM type 8 |
-    header | namespace 16 | NodeLen 5 | O L A - | RemainingLen 7 | trace type 24 | reserved 8 |
-    data   | free room: RemainingLen words | newest node | … | first node |
+    IPv6 option     | type 8 | length 8 (without these 2) | reserved 8 | IOAM type 8 |
+    Geneve option   | class 16 | type 8, the IOAM type | length 8 in words, without these 4 bytes |
+    VXLAN-GPE, NSH  | IOAM type 8 | length 8 in words, NSH with these 4 bytes | reserved 8 | next protocol 8 |
 
-Other IOAM options (incremental, proof of transit, edge-to-edge, direct export) are recognised and counted.
+    proof of transit | namespace 16 | type 8 | flags 8 | packet id 64 | cumulative 64 |
+    edge to edge     | namespace 16 | bitmap 16 | sequence 64 or 32 | seconds 32 | fraction 32 |
+    direct export    | namespace 16 | flags 8 | extension flags 8 | trace type 24 | reserved 8 | flow id 32 | sequence 32 | … |
+
+Traces give hops (ioam_trace.py); the others a row of options each.
 """
 
 from __future__ import annotations
@@ -12,215 +16,184 @@ from __future__ import annotations
 from typing import Any
 
 from int_analyzer._jit import kernel
-from int_analyzer.columns import put
+from int_analyzer.columns import N_OPTIONS, put
 from int_analyzer.formats.dialect import bits_set
+from int_analyzer.formats.ioam_trace import OK, trace
+from int_analyzer.formats.option import add_option
 from int_analyzer.schema import (
-    FORMAT_IOAM_OTHER,
+    FORMAT_IOAM_DEX,
+    FORMAT_IOAM_E2E,
+    FORMAT_IOAM_INCREMENTAL,
+    FORMAT_IOAM_POT,
     FORMAT_IOAM_TRACE,
-    HAS_BUFFER,
-    HAS_DATA,
-    HAS_DEPTH,
-    HAS_EGRESS_PORT,
-    HAS_HOP_LIMIT,
-    HAS_INGRESS_PORT,
-    HAS_INGRESS_TIME,
-    HAS_LATENCY,
-    HAS_NODE,
-    HOP_TRUNCATED_PATH,
+    FORMAT_NONE,
+    HAS_OPTION_EXPORT,
+    HAS_OPTION_FLAGS,
+    HAS_OPTION_FLOW,
+    HAS_OPTION_FRACTION,
+    HAS_OPTION_NAMESPACE,
+    HAS_OPTION_PROOF,
+    HAS_OPTION_SECONDS,
+    HAS_OPTION_SEQUENCE,
     STATUS_CODE,
-    WARNING_BIT,
 )
-from int_analyzer.wire.read import Buffer, u8, u16, u24, u32, u56, u64
+from int_analyzer.wire.read import Buffer, u8, u16, u24, u32, u64
 
-TYPE_PREALLOCATED = 0
-FLAG_OVERFLOW, FLAG_LOOPBACK, FLAG_ACTIVE = 8, 4, 2
-LOOPBACK_TRACE = 0x800000
-SNAPSHOT, UNASSIGNED = 0x000002, 0x000FFC
-NOT_POPULATED = 0xFFFFFFFF
-DELAY_OVERFLOW = 0x80000000
+TYPE_PREALLOCATED, TYPE_INCREMENTAL, TYPE_POT, TYPE_E2E, TYPE_DEX = range(5)
+E2E_SEQUENCE_64, E2E_SEQUENCE_32, E2E_SECONDS, E2E_FRACTION = 0x8000, 0x4000, 0x2000, 0x1000
+DEX_FLOW, DEX_SEQUENCE = 0x80, 0x40
 
-OK = STATUS_CODE["ok"]
 TRUNCATED = STATUS_CODE["ioam-truncated"]
-NODE_LENGTH = STATUS_CODE["ioam-node-length"]
-REMAINING_LENGTH = STATUS_CODE["ioam-remaining-length"]
-NOT_WHOLE_NODES = STATUS_CODE["ioam-not-whole-nodes"]
-SNAPSHOT_OVERRUN = STATUS_CODE["ioam-snapshot-overrun"]
-STACK_TRUNCATED = STATUS_CODE["ioam-stack-truncated"]
-LOOPBACK_TYPE = STATUS_CODE["ioam-loopback-type"]
-
-OVERFLOW = WARNING_BIT["ioam-overflow"]
-UNASSIGNED_BITS = WARNING_BIT["ioam-unassigned-bits"]
-SPACE_REST = WARNING_BIT["ioam-space-rest"]
+OPTION_TYPE = STATUS_CODE["ioam-option-type"]
+OPTION_LIMIT = STATUS_CODE["ioam-option-limit"]
+POT_TYPE = STATUS_CODE["ioam-pot-type"]
+E2E_BOTH = STATUS_CODE["ioam-e2e-sequence"]
+DEX_LENGTH = STATUS_CODE["ioam-dex-length"]
+CUT = STATUS_CODE["ioam-shim-truncated"]
+SHIM_LENGTH = STATUS_CODE["ioam-shim-length"]
 
 
 @kernel
-def ioam(buffer: Buffer, option: int, end: int, limit: int, columns: Any, row: int, hop: int) -> tuple[int, int, int, int, int]:
-    """IOAM option from `option` to `end`: (status, status at, warnings, hops added or −1, format or 0).
+def ioam(
+    buffer: Buffer, option: int, end: int, limit: int, kind: int, columns: Any, counts: Any, row: int, hop: int
+) -> tuple[int, int, int, int, int]:
+    """Option of IOAM type `kind` from its 4 bytes of carrier at `option` to `end`: (status, status at, warnings, hops or −1, format or 0).
 
-    Fills the packet's telemetry columns and rows of hops, unless the trace is rejected.
+    CUT says that the captured bytes end before something can be read. Fills rows of hops or options from their ends on.
     """
-    if end - option < 4:
-        return TRUNCATED, option, 0, -1, 0
-    if limit - option < 4:
-        return OK, option, 0, -1, 0
-    if u8(buffer, option + 3) != TYPE_PREALLOCATED:
-        return OK, option, 0, -1, FORMAT_IOAM_OTHER
-    if end - option < 12:
-        return TRUNCATED, option, 0, -1, FORMAT_IOAM_TRACE
-    if limit - option < 12:
-        return OK, option, 0, -1, 0
-    lengths = u16(buffer, option + 6)
-    trace_type = u24(buffer, option + 8)
-    flags, node_words, remaining = (lengths >> 7) & 0xF, lengths >> 11, lengths & 0x7F
-    space = end - option - 12
-    expected = bits_set(trace_type >> 16) + bits_set((trace_type >> 2) & 0x7FF) + 2 * bits_set((trace_type >> 13) & 7)
-    if node_words != expected or (node_words == 0 and trace_type & SNAPSHOT == 0 and space > 0):
-        return NODE_LENGTH, option, 0, -1, FORMAT_IOAM_TRACE
-    if 4 * remaining > space:
-        return REMAINING_LENGTH, option, 0, -1, FORMAT_IOAM_TRACE
-    if flags & FLAG_LOOPBACK != 0 and trace_type != LOOPBACK_TRACE:
-        return LOOPBACK_TYPE, option, 0, -1, FORMAT_IOAM_TRACE
-    begin = option + 12 + 4 * remaining
-    node_bytes = 4 * node_words
-    status, status_at, warnings, count, whole = OK, option, 0, 0, 0
-    if trace_type & SNAPSHOT != 0:
-        # Nodes of different sizes: walk once to count them, once more to fill the rows in path order.
-        at = begin
-        while at < end:
-            if at + node_bytes + 4 > end:
-                return SNAPSHOT_OVERRUN, option, 0, -1, FORMAT_IOAM_TRACE
-            if at + node_bytes + 4 > limit:
-                status, status_at = STACK_TRUNCATED, at
-                break
-            following = at + node_bytes + 4 + 4 * u8(buffer, at + node_bytes)
-            if following > end:
-                return SNAPSHOT_OVERRUN, option, 0, -1, FORMAT_IOAM_TRACE
-            if following > limit:
-                status, status_at = STACK_TRUNCATED, at
-                break
-            whole += 1
-            at = following
-        count = whole
-    elif node_bytes > 0:
-        rest = space % node_bytes
-        unfilled = (end - begin) % node_bytes
-        if unfilled != 0 and unfilled != rest:
-            return NOT_WHOLE_NODES, option, 0, -1, FORMAT_IOAM_TRACE
-        if rest != 0:
-            warnings |= SPACE_REST
-        count = (end - begin) // node_bytes
-        whole = count
-        if count > 0 and begin + count * node_bytes > limit:
-            whole = max(0, (limit - begin) // node_bytes)
-            status, status_at = STACK_TRUNCATED, begin + whole * node_bytes
-    if flags & FLAG_OVERFLOW != 0:
-        warnings |= OVERFLOW
-    if trace_type & UNASSIGNED != 0:
-        warnings |= UNASSIGNED_BITS
-    put(columns, "packets.dialect", row, 0)
-    put(columns, "packets.telemetry_flags", row, flags)
-    put(columns, "packets.instructions", row, trace_type)
-    put(columns, "packets.namespace", row, u16(buffer, option + 4))
-    put(columns, "packets.remaining_hops", row, remaining)
-    put(columns, "packets.telemetry_bytes", row, end - option)
-    if whole == 0:
-        put(columns, "hops.hop", hop, count)
-    at = begin
-    for wire in range(whole):
-        _node(buffer, at, trace_type, columns, hop + whole - 1 - wire, row, count - 1 - wire, status != OK)
-        at += node_bytes
-        if trace_type & SNAPSHOT != 0:
-            at += 4 + 4 * u8(buffer, at)
-    return status, status_at, warnings, whole, FORMAT_IOAM_TRACE
+    data = option + 4
+    if data > end:
+        return TRUNCATED, option, 0, -1, FORMAT_NONE
+    if data > limit:
+        return CUT, option, 0, -1, FORMAT_NONE
+    if kind > TYPE_DEX:
+        return OPTION_TYPE, option, 0, -1, FORMAT_NONE
+    if kind <= TYPE_INCREMENTAL:
+        found = FORMAT_IOAM_INCREMENTAL if kind == TYPE_INCREMENTAL else FORMAT_IOAM_TRACE
+        if data + 8 > end:
+            return TRUNCATED, option, 0, -1, found
+        if data + 8 > limit:
+            return CUT, option, 0, -1, FORMAT_NONE
+        status, status_at, warnings, added = trace(buffer, option, end, limit, kind == TYPE_INCREMENTAL, columns, row, hop)
+        return status, status_at, warnings, added, found
+    out = counts[N_OPTIONS]
+    if kind == TYPE_POT:
+        status, found = _proof(buffer, data, end, limit, columns, out), FORMAT_IOAM_POT
+    elif kind == TYPE_E2E:
+        status, found = _edge_to_edge(buffer, data, end, limit, columns, out), FORMAT_IOAM_E2E
+    else:
+        status, found = _direct_export(buffer, data, end, limit, columns, out), FORMAT_IOAM_DEX
+    if status == CUT and data + (8 if kind == TYPE_DEX else 4) > limit:
+        return CUT, option, 0, -1, FORMAT_NONE
+    if status == OK and not add_option(columns, counts, row, found):
+        status = OPTION_LIMIT
+    return status, option, 0, -1, found
 
 
 @kernel
-def _node(buffer: Buffer, at: int, trace_type: int, columns: Any, out: int, packet: int, position: int, cut: bool) -> None:
-    """One node's data into row `out`; fields in the order of their bits."""
-    present = HOP_TRUNCATED_PATH if cut else 0
-    put(columns, "hops.packet", out, packet)
-    put(columns, "hops.hop", out, position)
-    if trace_type & 0x800000 != 0:
-        word = u32(buffer, at)
-        at += 4
-        if word >> 24 != 0xFF:
-            put(columns, "hops.hop_limit", out, word >> 24)
-            present |= HAS_HOP_LIMIT
-        if word & 0xFFFFFF != 0xFFFFFF:
-            put(columns, "hops.node_id", out, word & 0xFFFFFF)
-            present |= HAS_NODE
-    if trace_type & 0x400000 != 0:
-        ingress, egress = u16(buffer, at), u16(buffer, at + 2)
-        at += 4
-        if ingress != 0xFFFF:
-            put(columns, "hops.ingress_port", out, ingress)
-            present |= HAS_INGRESS_PORT
-        if egress != 0xFFFF:
-            put(columns, "hops.egress_port", out, egress)
-            present |= HAS_EGRESS_PORT
-    seconds = NOT_POPULATED
-    if trace_type & 0x200000 != 0:
-        seconds = u32(buffer, at)
-        at += 4
-    if trace_type & 0x100000 != 0:
-        fraction = u32(buffer, at)
-        at += 4
-        if seconds != NOT_POPULATED and fraction != NOT_POPULATED:
-            put(
-                columns,
-                "hops.ingress_time_raw",
-                out,
-                (seconds << 32) | fraction if seconds < 0x80000000 else ((seconds - 0x100000000) << 32) | fraction,
-            )
-            present |= HAS_INGRESS_TIME
-    if trace_type & 0x080000 != 0:
-        delay = u32(buffer, at)
-        at += 4
-        if delay < DELAY_OVERFLOW:
-            put(columns, "hops.hop_latency_raw", out, delay)
-            present |= HAS_LATENCY
-    if trace_type & 0x040000 != 0:
-        data = u32(buffer, at)
-        at += 4
-        if data != NOT_POPULATED:
-            put(columns, "hops.namespace_data", out, data)
-            present |= HAS_DATA
-    if trace_type & 0x020000 != 0:
-        depth = u32(buffer, at)
-        at += 4
-        if depth != NOT_POPULATED:
-            put(columns, "hops.queue_depth_raw", out, depth)
-            present |= HAS_DEPTH
-    if trace_type & 0x010000 != 0:
-        at += 4
-    if trace_type & 0x008000 != 0:
-        limit, wide = u8(buffer, at), u56(buffer, at + 1)
-        at += 8
-        if limit != 0xFF:
-            put(columns, "hops.hop_limit", out, limit)
-            present |= HAS_HOP_LIMIT
-        if wide != 0xFFFFFFFFFFFFFF:
-            put(columns, "hops.node_id", out, wide)
-            present |= HAS_NODE
-    if trace_type & 0x004000 != 0:
-        ingress, egress = u32(buffer, at), u32(buffer, at + 4)
-        at += 8
-        if ingress != NOT_POPULATED:
-            put(columns, "hops.ingress_port", out, ingress)
-            present |= HAS_INGRESS_PORT
-        if egress != NOT_POPULATED:
-            put(columns, "hops.egress_port", out, egress)
-            present |= HAS_EGRESS_PORT
-    if trace_type & 0x002000 != 0:
-        data = u64(buffer, at)
-        at += 8
-        if data != -1:
-            put(columns, "hops.namespace_data", out, data)
-            present |= HAS_DATA
-    if trace_type & 0x001000 != 0:
-        occupancy = u32(buffer, at)
-        if occupancy != NOT_POPULATED:
-            put(columns, "hops.buffer_id", out, 0)
-            put(columns, "hops.buffer_depth_raw", out, occupancy)
-            present |= HAS_BUFFER
-    put(columns, "hops.present", out, present)
+def ioam_shim(
+    buffer: Buffer, at: int, limit: int, declared: int, head_words: int, columns: Any, counts: Any, row: int, hop: int
+) -> tuple[int, int, int, int, int, int]:
+    """IOAM behind VXLAN-GPE or NSH: (status, status at, warnings, hops added or −1, where its end is or 0, format or 0).
+
+    head_words: 1 where the length counts the shim's own 4 bytes, as in NSH, else 0.
+    """
+    if limit - at < 4:
+        return CUT, at, 0, -1, 0, FORMAT_NONE
+    words = u8(buffer, at + 1) - head_words
+    end = at + 4 + 4 * words
+    if words < 0 or end > declared:
+        return SHIM_LENGTH, at, 0, -1, 0, FORMAT_NONE
+    status, status_at, warnings, added, found = ioam(buffer, at, end, limit, u8(buffer, at), columns, counts, row, hop)
+    return status, status_at, warnings, added, end, found
+
+
+@kernel
+def _proof(buffer: Buffer, data: int, end: int, limit: int, columns: Any, out: int) -> int:
+    """Proof of transit into row `out` of options: status."""
+    if data + 4 > end:
+        return TRUNCATED
+    if data + 4 > limit:
+        return CUT
+    if u8(buffer, data + 2) != 0:
+        return POT_TYPE
+    if data + 20 > end:
+        return TRUNCATED
+    if data + 20 > limit:
+        return CUT
+    put(columns, "options.namespace", out, u16(buffer, data))
+    put(columns, "options.flags", out, u8(buffer, data + 3))
+    put(columns, "options.proof_packet_id", out, u64(buffer, data + 4))
+    put(columns, "options.proof_cumulative", out, u64(buffer, data + 12))
+    put(columns, "options.present", out, HAS_OPTION_NAMESPACE | HAS_OPTION_FLAGS | HAS_OPTION_PROOF)
+    return OK
+
+
+@kernel
+def _edge_to_edge(buffer: Buffer, data: int, end: int, limit: int, columns: Any, out: int) -> int:
+    """Edge to edge into row `out` of options: status. Bits that are not defined are ignored."""
+    if data + 4 > end:
+        return TRUNCATED
+    if data + 4 > limit:
+        return CUT
+    bitmap = u16(buffer, data + 2)
+    both = E2E_SEQUENCE_64 | E2E_SEQUENCE_32
+    if bitmap & both == both:
+        return E2E_BOTH
+    item = data + 4
+    behind = item + 4 * bits_set(bitmap & 0xF000) + (4 if bitmap & E2E_SEQUENCE_64 != 0 else 0)
+    if behind > end:
+        return TRUNCATED
+    if behind > limit:
+        return CUT
+    present = HAS_OPTION_NAMESPACE
+    put(columns, "options.namespace", out, u16(buffer, data))
+    if bitmap & E2E_SEQUENCE_64 != 0:
+        put(columns, "options.sequence", out, u64(buffer, item))
+        put(columns, "options.sequence_bits", out, 64)
+        present |= HAS_OPTION_SEQUENCE
+        item += 8
+    if bitmap & E2E_SEQUENCE_32 != 0:
+        put(columns, "options.sequence", out, u32(buffer, item))
+        put(columns, "options.sequence_bits", out, 32)
+        present |= HAS_OPTION_SEQUENCE
+        item += 4
+    if bitmap & E2E_SECONDS != 0:
+        put(columns, "options.time_seconds", out, u32(buffer, item))
+        present |= HAS_OPTION_SECONDS
+        item += 4
+    if bitmap & E2E_FRACTION != 0:
+        put(columns, "options.time_fraction_raw", out, u32(buffer, item))
+        present |= HAS_OPTION_FRACTION
+    put(columns, "options.present", out, present)
+    return OK
+
+
+@kernel
+def _direct_export(buffer: Buffer, data: int, end: int, limit: int, columns: Any, out: int) -> int:
+    """Direct export into row `out` of options: status. Extension fields that are not defined are skipped."""
+    if data + 8 > end:
+        return TRUNCATED
+    if data + 8 > limit:
+        return CUT
+    extensions = u8(buffer, data + 3)
+    if end - data != 8 + 4 * bits_set(extensions):
+        return DEX_LENGTH
+    if end > limit:
+        return CUT
+    present = HAS_OPTION_NAMESPACE | HAS_OPTION_FLAGS | HAS_OPTION_EXPORT
+    put(columns, "options.namespace", out, u16(buffer, data))
+    put(columns, "options.flags", out, u8(buffer, data + 2))
+    put(columns, "options.extension_flags", out, extensions)
+    put(columns, "options.trace_type", out, u24(buffer, data + 4))
+    item = data + 8
+    if extensions & DEX_FLOW != 0:
+        put(columns, "options.flow_id", out, u32(buffer, item))
+        present |= HAS_OPTION_FLOW
+        item += 4
+    if extensions & DEX_SEQUENCE != 0:
+        put(columns, "options.sequence", out, u32(buffer, item))
+        put(columns, "options.sequence_bits", out, 32)
+        present |= HAS_OPTION_SEQUENCE
+    put(columns, "options.present", out, present)
+    return OK

@@ -1,4 +1,4 @@
-"""Writing of the IOAM pre-allocated trace in a hop-by-hop header of IPv6 (the layout: formats/ioam.py; RFC 9486 §3)."""
+"""Writing of the IOAM pre-allocated trace in a hop-by-hop header of IPv6 (the layout: formats/ioam_trace.py; RFC 9486 §3)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 from int_analyzer._jit import kernel
 from int_analyzer.columns import get
 from int_analyzer.formats.dialect import bits_set
-from int_analyzer.formats.ioam import NOT_POPULATED, SNAPSHOT, TYPE_PREALLOCATED
+from int_analyzer.formats.ioam import TYPE_PREALLOCATED
+from int_analyzer.formats.ioam_trace import NOT_POPULATED, SNAPSHOT
 from int_analyzer.schema import (
     HAS_BUFFER,
     HAS_DATA,

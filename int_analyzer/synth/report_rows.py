@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from int_analyzer import schema
-from int_analyzer.formats.int_report import INNER_ETHERNET
+from int_analyzer.formats.report_item import INNER_ETHERNET
 from int_analyzer.synth.emission import Emission
 from int_analyzer.synth.hop_rows import wire_values
 from int_analyzer.synth.record import Records

@@ -10,7 +10,7 @@ import numpy as np
 from int_analyzer import schema
 from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, PACKETS_PER_BATCH, Columns, allocate
 from int_analyzer.formats.int_stack import FLAG_EXCEEDED
-from int_analyzer.formats.ioam import FLAG_OVERFLOW
+from int_analyzer.formats.ioam_trace import FLAG_OVERFLOW
 from int_analyzer.formats.roce import AETH, OPCODE_CNP, OPCODES, RETH
 from int_analyzer.packet_encode import Surroundings
 from int_analyzer.synth.emission import INT_DSCP, INT_PORT, IOAM_NODE_WORDS, REPORT_PORT, Emission
@@ -34,7 +34,12 @@ _ROCE_PORT, _UDP, _FULL_MEMBER = 4791, 17, 0xFFFF
 _IPV6_HOSTS = (0xFD - 0x100) << 56
 """fd00::/64, unique local, as the bits of an int64."""
 _TUNNELS = {0: 0, 2: TUNNEL_ERSPAN_2, 3: TUNNEL_ERSPAN_3}
-_MIRROR_PRESENT = {0: 0, 2: 1 | 2 | 4, 3: 1 | 2 | 8}
+_ERSPAN = schema.HAS_MIRROR_OUTER | schema.HAS_MIRROR_SEQUENCE | schema.HAS_MIRROR_SESSION
+_MIRROR_PRESENT = {
+    0: 0,
+    2: _ERSPAN | schema.HAS_MIRROR_INDEX,
+    3: _ERSPAN | schema.HAS_MIRROR_TIMESTAMP | schema.HAS_MIRROR_TYPE_3,
+}
 _SESSION, _ON_EGRESS = 1, 1
 _TICK_NS, _TICKS = 100, 1
 """Type III timestamps count 100 ns, which is granularity 1."""

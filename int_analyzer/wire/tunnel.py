@@ -1,4 +1,4 @@
-"""Tunnels: GRE (RFC 2784, 2890), VXLAN (RFC 7348), VXLAN-GPE (draft -12), Geneve (RFC 8926)."""
+"""Tunnels: GRE (RFC 2784, 2890), VXLAN (RFC 7348), VXLAN-GPE (draft -12), Geneve (RFC 8926), NSH (RFC 8300)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.schema import STATUS_CODE, WARNING_BIT
+from int_analyzer.settings import GPE_ETHERNET, GPE_IPV4, GPE_IPV6, GPE_NSH
 from int_analyzer.wire import layer
 from int_analyzer.wire.ethernet import ETHERTYPE_BRIDGED, ETHERTYPE_IPV4, ETHERTYPE_IPV6, of_ethertype
 from int_analyzer.wire.read import Buffer, u8, u16
@@ -14,7 +15,10 @@ GRE_ERSPAN, GRE_ERSPAN_3 = 0x88BE, 0x22EB
 GENEVE_CLASS_INT = 0x0103
 """IANA: INT (P4.org INT v2.1 §5.7.4)."""
 
-GPE_IPV4, GPE_IPV6, GPE_ETHERNET, GPE_INT_1, GPE_INT_20, GPE_INT_21 = 1, 2, 3, 0x08, 0x80, 0x82
+GPE_PROTOCOL_ETHERNET = 3
+NSH_IPV4, NSH_IPV6, NSH_ETHERNET, NSH_NSH, NSH_MPLS, NSH_IOAM = range(1, 7)
+NSH_FIXED_CONTEXT, NSH_FIXED_WORDS = 1, 6
+"""Metadata type 1 and the length that goes with it (RFC 8300 §2.4)."""
 MAXIMUM_OPTIONS = 64
 
 OK = STATUS_CODE["ok"]
@@ -28,11 +32,15 @@ GPE_UNKNOWN = STATUS_CODE["vxlan-gpe-protocol-unknown"]
 GENEVE_TRUNCATED = STATUS_CODE["geneve-truncated"]
 GENEVE_VERSION = STATUS_CODE["geneve-version"]
 GENEVE_UNKNOWN = STATUS_CODE["geneve-protocol-unknown"]
+NSH_TRUNCATED = STATUS_CODE["nsh-truncated"]
+NSH_VERSION = STATUS_CODE["nsh-version"]
+NSH_LENGTH = STATUS_CODE["nsh-length"]
 
 VXLAN_FLAG = WARNING_BIT["vxlan-flag"]
 GENEVE_CRITICAL = WARNING_BIT["geneve-critical"]
 
-_END, _ETHERNET, _IPV4, _IPV6, _ERSPAN, _INT = layer.END, layer.ETHERNET, layer.IPV4, layer.IPV6, layer.ERSPAN, layer.INT
+_END, _ETHERNET, _IPV4, _IPV6, _MPLS = layer.END, layer.ETHERNET, layer.IPV4, layer.IPV6, layer.MPLS
+_ERSPAN, _INT, _NSH = layer.ERSPAN, layer.INT, layer.NSH
 
 
 @kernel
@@ -85,17 +93,19 @@ def vxlan_gpe(buffer: Buffer, at: int, limit: int) -> tuple[int, int, int, int]:
     if (flags >> 4) & 3 != 0:
         return -1, at, GPE_VERSION, 0
     warnings = VXLAN_FLAG if flags & 0x08 == 0 else 0
-    return u8(buffer, at + 3) if flags & 0x04 != 0 else GPE_ETHERNET, at + 8, OK, warnings
+    return u8(buffer, at + 3) if flags & 0x04 != 0 else GPE_PROTOCOL_ETHERNET, at + 8, OK, warnings
 
 
 @inlined
-def of_gpe_protocol(protocol: int) -> int:
-    """The layer of a VXLAN-GPE next protocol, or END."""
-    if protocol == GPE_ETHERNET:
+def of_gpe_role(role: int) -> int:
+    """The layer that a VXLAN-GPE next protocol of this role (settings.gpe_roles) announces, or END."""
+    if role == GPE_ETHERNET:
         return _ETHERNET
-    if protocol == GPE_IPV4:
+    if role == GPE_IPV4:
         return _IPV4
-    return _IPV6 if protocol == GPE_IPV6 else _END
+    if role == GPE_NSH:
+        return _NSH
+    return _IPV6 if role == GPE_IPV6 else _END
 
 
 @kernel
@@ -117,3 +127,32 @@ def geneve(buffer: Buffer, at: int, limit: int) -> tuple[int, int, int]:
     if protocol == ETHERTYPE_IPV6:
         return _IPV6, end, OK
     return _END, end, GENEVE_UNKNOWN
+
+
+@kernel
+def nsh(buffer: Buffer, at: int, limit: int) -> tuple[int, int, int]:
+    """NSH with its metadata: (next protocol or −1, where, status)."""
+    if limit - at < 8:
+        return -1, at, NSH_TRUNCATED
+    if u8(buffer, at) >> 6 != 0:
+        return -1, at, NSH_VERSION
+    words = u8(buffer, at + 1) & 0x3F
+    if words < 2 or (u8(buffer, at + 2) & 0xF == NSH_FIXED_CONTEXT and words != NSH_FIXED_WORDS):
+        return -1, at, NSH_LENGTH
+    if at + 4 * words > limit:
+        return -1, at, NSH_TRUNCATED
+    return u8(buffer, at + 3), at + 4 * words, OK
+
+
+@inlined
+def of_nsh_protocol(protocol: int) -> int:
+    """The layer of an NSH next protocol, or END."""
+    if protocol == NSH_ETHERNET:
+        return _ETHERNET
+    if protocol == NSH_IPV4:
+        return _IPV4
+    if protocol == NSH_IPV6:
+        return _IPV6
+    if protocol == NSH_MPLS:
+        return _MPLS
+    return _NSH if protocol == NSH_NSH else _END

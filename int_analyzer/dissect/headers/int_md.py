@@ -289,7 +289,11 @@ def hop_layout(layout: int, instructions: int, time_words: int, level2_words: in
     return items
 
 
-def hop_layout_05(instructions: int) -> list[Header]:
-    """The items of one hop of v0.5 in wire order: all are one word."""
-    items = [CONGESTION if item.mask == BIT_LEVEL2 else item.headers[1] for item in ITEMS if instructions & item.mask]
+def hop_layout_05(instructions: int, time_words: int = 1) -> list[Header]:
+    """The items of one hop of v0.5 in wire order: all are one word, but for the times of a dialect."""
+    items = [
+        CONGESTION if item.mask == BIT_LEVEL2 else item.headers[time_words if item.width == "time" else 1]
+        for item in ITEMS
+        if instructions & item.mask
+    ]
     return [*items, *([UNKNOWN] * (instructions & 0x00FF).bit_count())]

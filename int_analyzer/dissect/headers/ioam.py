@@ -1,4 +1,4 @@
-"""IOAM in IPv6 options: trace with its nodes and snapshots, proof of transit, edge-to-edge, direct export."""
+"""IOAM: its head in what carries it, trace with its nodes and snapshots, proof of transit, edge-to-edge, direct export."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from int_analyzer.dissect.field import DEPTH, IOAM_TIME, LATENCY, Field, Form, H
 _RFC = "RFC 9197"
 TYPE_PREALLOCATED, TYPE_INCREMENTAL, TYPE_POT, TYPE_E2E, TYPE_DIRECT = range(5)
 
+_TYPE = Field(
+    "type",
+    8,
+    names={0: "pre-allocated trace", 1: "incremental trace", 2: "proof of transit", 3: "edge to edge", 4: "direct export"},
+)
 OPTION = Header(
     "ioam",
     "IOAM option",
@@ -15,13 +20,17 @@ OPTION = Header(
         Field("option_type", 8, form=Form.HEX, names={0x31: "may change on the way", 0x11: "does not change"}),
         Field("option_length", 8, "without these two bytes", unit="bytes"),
         reserved(8),
-        Field(
-            "type",
-            8,
-            names={0: "pre-allocated trace", 1: "incremental trace", 2: "proof of transit", 3: "edge to edge", 4: "direct export"},
-        ),
+        _TYPE,
     ),
 )
+
+
+def _shim(spec: str, doc: str) -> Header:
+    return Header("ioam", "IOAM", spec, (_TYPE, Field("length", 8, doc, unit="words"), reserved(8), Field("next_protocol", 8)))
+
+
+SHIM_GPE = _shim("draft-brockners-ippm-ioam-vxlan-gpe-05", "without these four bytes")
+SHIM_NSH = _shim("RFC 9452 §3", "with these four bytes")
 _NAMESPACE = Field("namespace", 16, form=Form.HEX)
 TRACE_NAMES = {
     0x800000: "hop limit and node id",
@@ -101,7 +110,7 @@ SNAPSHOT = Header(
     "ioam.snapshot",
     "opaque state snapshot",
     _NODE_SPEC,
-    (Field("length", 8, "of its data", unit="words"), _absent("schema", 24, form=Form.HEX)),
+    (Field("length", 8, "of its data", unit="words"), _absent("schema", 24, column="hops.snapshot_schema", form=Form.HEX)),
 )
 POT = Header("ioam.pot", "IOAM proof of transit", f"{_RFC} §4.5", (_NAMESPACE, Field("pot_type", 8), Field("flags", 8, form=Form.HEX)))
 POT_0 = Header(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from int_analyzer.dissect.field import DEPTH, Field, Form, Header, flag, reserved
+from int_analyzer.dissect.field import DEPTH, LATENCY, Field, Form, Header, flag, reserved
 
 ETHERTYPES = {
     0x0800: "IPv4",
@@ -20,6 +20,9 @@ ETHERTYPES = {
     0x8808: "MAC control",
     0x88BE: "ERSPAN I or II",
     0x22EB: "ERSPAN III",
+    0x894F: "NSH",
+    0xBF04: "report over IPv4",
+    0xBF05: "report over MPLS",
 }
 PROTOCOLS = {
     0: "hop-by-hop options",
@@ -64,6 +67,30 @@ CSIG = Header(
         Field("value", 5, "bucket of 32"),
         Field("locator", 7, "where the bottleneck is"),
         _type(),
+    ),
+)
+CSIG_WIDE = Header(
+    "csig",
+    "CSIG tag",
+    "draft-ravi-ippm-csig-01, expanded form, whose fields no public text places",
+    (Field("wide", 48, form=Form.HEX), _type()),
+)
+TCP_INT = Header(
+    "tcpint",
+    "TCP-INT option",
+    "p4lang/p4app-TCP-INT",
+    (
+        Field("kind", 8, form=Form.HEX),
+        Field("length", 8, unit="bytes"),
+        Field("tag_frequency", 4, column="options.flags"),
+        Field("link_speed", 4, "code"),
+        Field("value", 8, "queue depth or utilisation of the bottleneck", column="options.utilisation_raw"),
+        Field("hop_id", 8, "TTL at the bottleneck", column="options.hop_id"),
+        Field("latency", 24, unit=LATENCY, column="options.hop_latency_raw"),
+        Field("echoed_value", 8, "of the other direction"),
+        Field("echoed_link_speed", 4),
+        Field("echoed_hop_id", 4),
+        Field("echoed_latency", 16),
     ),
 )
 SLL = Header(

@@ -1,4 +1,4 @@
-"""Tunnel and mirror headers: GRE, ERSPAN, VXLAN, VXLAN-GPE, Geneve."""
+"""Tunnel and mirror headers: GRE, ERSPAN, VXLAN, VXLAN-GPE, Geneve, NSH; fields that Lumina rewrites."""
 
 from __future__ import annotations
 
@@ -140,4 +140,35 @@ GENEVE_OPTION = Header(
         reserved(3),
         Field("length", 5, "without these four bytes", unit="words"),
     ),
+)
+NSH = Header(
+    "nsh",
+    "NSH",
+    "RFC 8300 §2.2-2.3",
+    (
+        Field("version", 2),
+        flag("oam", "O"),
+        reserved(1),
+        Field("ttl", 6),
+        Field("length", 6, unit="words"),
+        reserved(4),
+        Field("metadata_type", 4, names={1: "fixed", 2: "variable"}),
+        Field("next_protocol", 8, "what follows", names={1: "IPv4", 2: "IPv6", 3: "Ethernet", 4: "NSH", 5: "MPLS", 6: "IOAM"}),
+        Field("path", 24, "service path"),
+        Field("index", 8, "service index"),
+    ),
+)
+_LUMINA = "Lumina, SIGCOMM 2023"
+LUMINA_FRAME = Header(
+    "lumina",
+    "Lumina, in the addresses of the frame",
+    _LUMINA,
+    (
+        Field("timestamp", 48, "of the switch", unit="ns", column="mirrors.timestamp_raw"),
+        Field("sequence_upper", 16),
+        Field("sequence", 32, column="mirrors.sequence"),
+    ),
+)
+LUMINA_UDP = Header(
+    "lumina", "Lumina, in the UDP checksum", _LUMINA, (Field("original_port", 16, "UDP source port", column="packets.src_port"),)
 )
