@@ -46,7 +46,7 @@
 #   items   a whole item of ones is absent (node id too); half a port word of ones (INT, reports) stays 65535.
 #           Level-2 ids go to the hop's ports only if bit 1 is not in the bitmap.
 #           w metadata-zero: stack hop whose bitmap has one of bits 1, 2, 4, 5 and whose words are all 0 but the node id. noviflow10:
-#           the latency has no column and does not count here.
+#           the latency has no column but counts here.
 #           w node-repeated: INT, MRI, report and IOAM hops, at the end.
 
 from __future__ import annotations
