@@ -85,14 +85,6 @@ def test_worked_packets_whole_cut_and_damaged(name: str, profile: str) -> None:
     agree(mutate.scrambled(data, 3, 100), 1, PROFILES[profile])
 
 
-@pytest.mark.parametrize("name", sorted(WORKED))
-def test_a_trailer_behind_the_packet_changes_nothing_that_was_read(name: str) -> None:
-    data = WORKED[name]
-    plain, trailed = kernel.decode([(data, len(data), 0), (data + bytes(range(40)), len(data) + 40, 0)])
-    assert trailed["hops"] == plain["hops"] and trailed["roce"] == plain["roce"] and trailed["mirrors"] == plain["mirrors"]
-    assert trailed["packet"]["status"] == plain["packet"]["status"]
-
-
 @pytest.mark.parametrize("name", sorted(CORNERS))
 def test_corner_case_gets_its_status_and_warnings(name: str) -> None:
     data, profile, status, warnings = CORNERS[name]

@@ -57,7 +57,7 @@ def dialect_corners() -> Corners:
         "cablelabs-tps without its name": (tps_frame(source), {"int_ports": (INT_PORT,)}, "int-stack-not-whole-hops", set()),
         "noviflow10": (tcp_frame(shim_1(one, last=26 << 2)), {**noviflow, "int_dscp": (23, 63)}, "ok", {"int-dialect"}),
         "noviflow10 without its name": (tcp_frame(shim_1(one, last=26 << 2)), {"int_dscp": (23, 63)}, "ok", set()),
-        "noviflow10 with nothing but a latency": (old(shim_1(idle)), noviflow, "ok", {"int-dialect", "metadata-zero"}),
+        "noviflow10 with nothing but a latency": (old(shim_1(idle)), noviflow, "ok", {"int-dialect"}),
         "int-2.x only": (old(shim(int_md(ids))), {"int_dialect": "int-2.x"}, "ok", set()),
         "int-2.x-time32 only": (old(shim(int_md(hops))), short_times, "int-hop-length-mismatch", set()),
         "geant10 only": (old(shim_1(int_md(ids, dialect="int-1.0"))), {"int_dialect": "geant10"}, "ok", {"int-dialect"}),

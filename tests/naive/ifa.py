@@ -6,7 +6,8 @@
 #           Ver neither 2 nor 3                                    ifa-version                        (then: format, protocol = NextHdr)
 #           C or MF (their headers are not read)                   ifa-optional-header
 #           NextHdr not 17, 6, 47                                  ifa-next-header
-#           transport header (TCP with its options, GRE with its optional words) not whole, TCP offset < 5: it is read as without IFA
+#           transport header (TCP with its options, GRE with its optional words) not whole: it is read as without IFA. TCP offset < 5: 20
+#           bytes
 #           metadata header beyond the declared IP end; not in avail        ifa-length; ifa-truncated
 #           stack beyond the declared IP end; at the end (TS): it would begin in front of where metadata may     ifa-length
 #           stack mod 32                                           ifa-not-whole-hops → on, no hops, telemetry stays what it was
@@ -15,7 +16,7 @@
 #           telemetry ifa-2.0, dialect ifa-32, telemetry_flags the flags byte, instructions request << 8 | action, namespace GNS,
 #           remaining_hops hop limit, telemetry_bytes 8 + stack.
 #           behind: UDP payload `skip` bytes further on (4 + stack; TS: 4, and the packet ends where the stack begins). The UDP length
-#           counts neither; a length that leads exactly to the end does. TCP: ports only, ok. GRE: its payload `skip` bytes further on.
+#           counts neither; a length that leads exactly to the end does. TCP: ports only, not-udp. GRE: its payload `skip` bytes further on.
 
 from __future__ import annotations
 
@@ -89,9 +90,7 @@ class Ifa(Base):
         if at + size > limit:
             return None
         if protocol == 6:
-            size = 4 * (self.data[at + 12] >> 4)
-            if size < 20:
-                return None
+            size = max(20, 4 * (self.data[at + 12] >> 4))
         elif protocol == 47:
             flags = self.data[at]
             size += 4 * sum(1 for bit in (0x80, 0x20, 0x10) if flags & bit)
@@ -107,6 +106,7 @@ class Ifa(Base):
             self.gre(at, end, limit, level, skip)
         else:
             self.packet.update(src_port=self.u(at, 2), dst_port=self.u(at + 2, 2))
+            raise Stop("not-udp", at)
 
     def ifa_record(self, at: int) -> dict[str, Any]:
         """One hop's record (§15)."""

@@ -29,7 +29,8 @@
 #           MX: Ver 2, else int-version-unknown; NPT as for MD; on behind it. By structure also: reserved 27 bits 0, bitmap ≠ 0, bit 15 of
 #           bitmap 0. telemetry int-mx, instructions, namespace, telemetry_flags D, telemetry_bytes as for MD, remaining_hops 0, dialect
 #           none; hops of an earlier header are gone; original_dscp and w int-domain-default are MD's only.
-#           by structure on other ports: all checks pass (int-stack-truncated does), type MD or MX, no domain data, bitmap not 0,
+#           structure (DSCP, TCP, other ports): the same checks under every dialect, whichever is configured; bitmap 0 with HopML ≠ 0 is
+#           none. by structure on other ports: all checks pass (int-stack-truncated does), type MD or MX, no domain data, bitmap not 0,
 #           reserved bits of word 0 zero
 #           NPT: located by port and NPT 0, or by DSCP/marker and NPT ≠ 0: w int-npt (where reading goes on behind INT), and NPT 0
 #           counts. NPT 2: protocol byte gives the next header, `protocol` column becomes it, ports those of the inner UDP/TCP.
@@ -45,7 +46,7 @@
 #   items   a whole item of ones is absent (node id too); half a port word of ones (INT, reports) stays 65535.
 #           Level-2 ids go to the hop's ports only if bit 1 is not in the bitmap.
 #           w metadata-zero: stack hop whose bitmap has one of bits 1, 2, 4, 5 and whose words are all 0 but the node id. noviflow10:
-#           the latency has no column and does not count here.
+#           the latency has no column but counts here.
 #           w node-repeated: INT, MRI, report and IOAM hops, at the end.
 
 from __future__ import annotations
@@ -165,7 +166,7 @@ class IntHeader(Base):
             expected = version == 2 and first >> 4 == 1 and first >> 2 & 3 != 3
         if bitmap == 0:
             return expected and empty and hop_words == 0
-        return expected and any(sum(size for _, size in layout) == hop_words for _, layout in self.layouts(version, bitmap))
+        return expected and any(sum(size for _, size in layout) == hop_words for _, layout in self.layouts(version, bitmap, None))
 
     def int_surely(self, measured: dict[str, Any], at: int) -> bool:
         """On any other port all lengths must hold, no domain may be needed, and reserved bits must be zero."""
@@ -176,10 +177,11 @@ class IntHeader(Base):
         reserved = 0x007FE000 if measured["v1"] else 0x01FFE000
         return not measured["word"] & reserved and measured["bitmap"] != 0 and not measured["source_bytes"] and not measured["extra_words"]
 
-    def layouts(self, version: int, bitmap: int) -> list[tuple[str, list[tuple[int, int]]]]:
+    @staticmethod
+    def layouts(version: int, bitmap: int, configured: str | None) -> list[tuple[str, list[tuple[int, int]]]]:
         """Words by bit under every dialect of a version, reserved bits with a word each or with none."""
         found = []
-        for dialect, time_words, level2_words in tried(version, self.profile["int_dialect"]):
+        for dialect, time_words, level2_words in tried(version, configured):
             for reserved_words in (1, 0):
                 layout = []
                 for bit in range(16):
@@ -235,7 +237,7 @@ class IntHeader(Base):
                 result.update(status="int-stack-not-whole-hops", next=None)
                 return
         fitting = []
-        for dialect, layout in self.layouts(version, bitmap):
+        for dialect, layout in self.layouts(version, bitmap, self.profile["int_dialect"]):
             if sum(size for _, size in layout) + extra_words == hop_words:
                 fitting.append((dialect, layout))
         if not fitting:
@@ -243,7 +245,9 @@ class IntHeader(Base):
         else:
             result["dialect"], result["layout"] = fitting[0]
             result["ambiguous"] = any(layout != fitting[0][1] for _, layout in fitting)
-            result["holds"] = True
+        # Whether it is INT is not the question which dialect it must be.
+        explained = any(sum(size for _, size in layout) + extra_words == hop_words for _, layout in self.layouts(version, bitmap, None))
+        result["holds"] = explained and (bitmap != 0 or hop_words == 0)
         whole = 0
         while whole < result["hops"] and start + (whole + 1) * 4 * hop_words <= limit:
             whole += 1

@@ -160,7 +160,7 @@ class IntStack(Base):
         for bit, words in layout:
             value = self.u(at, 4 * words) if words else 0
             at += 4 * words
-            if bit and value and not (bit == 2 and not names[2]):
+            if bit and value:
                 metadata_zero = False
             if words and value != (1 << 32 * words) - 1:
                 self.item(hop, names[bit], value, words, level2=not bitmap & 0x4000)

@@ -16,11 +16,10 @@
 #           length < IP payload                                    w udp-length-short, UDP length believed
 # UDP payload, in this order:
 #   1 after an INT header: only by dst_port (4791, tunnels), no second INT, no report
-#   2 dst port in profile int_ports → INT, believed (see there); lumina_ports → Lumina; hpcc_ports → HPCC. 3 marker matches → INT at +8,
-#           believed.
+#   2 dst port in profile int_ports → INT, believed (see there). 3 marker matches → INT at +8, believed.
 #   4 DSCP matches: INT if its structure holds; else as below, but where nothing explains the payload (4791: BTH not plausible; other
 #     port: no tunnel port, no report port, no structure) the INT status stands.
-#   5 profile report_ports → report, believed
+#   5 profile report_ports → report, lumina_ports → Lumina, hpcc_ports → HPCC, believed
 #   6 4791: plausible BTH (12 bytes, opcode known, low 6 bits of byte 4 and low 7 of byte 8 zero) → RoCE; shim and header of INT that
 #     explain each other (type, NPT, version, HopML against bitmap) → INT, its lengths judged by name; else RoCE
 #   7 tunnel ports. 8 INT by structure, report by structure (order 2.0, 1.0, 0.5; not inside a report). Else: ok.
@@ -158,12 +157,6 @@ class Transport(Base):
         if port in profile["int_ports"]:
             self.int_apply(self.int_measure(at, end, limit, port, "port"), at, end, limit, level, port, "port")
             return
-        if port in profile["lumina_ports"]:
-            self.lumina(at, end, limit, level)
-            return
-        if port in profile["hpcc_ports"]:
-            self.hpcc(at, end, limit)
-            return
         if self.marker_at(at, limit):
             self.int_apply(self.int_measure(at + 8, end, limit, port, "marker"), at + 8, end, limit, level, port, "marker")
             return
@@ -175,6 +168,12 @@ class Transport(Base):
                 return
         if port in profile["report_ports"] and not self.in_report:
             self.report_by_port(at, end, limit, level)
+            return
+        if port in profile["lumina_ports"]:
+            self.lumina(at, end, limit, level)
+            return
+        if port in profile["hpcc_ports"]:
+            self.hpcc(at, end, limit)
             return
         if port != 4791 and self.payload_by_port(port, at, end, limit, level):
             return
