@@ -3,7 +3,9 @@
 IntAnalyzerError
 ├── CaptureError    the bytes are not a capture, or stop being one
 ├── SourceError     the capture cannot be reached: missing, empty folder, no permission
-└── ProfileError    the profile says something that cannot be
+├── ProfileError    the profile says something that cannot be
+├── TopologyError   the topology file of a lab says something that cannot be
+└── LabError        a lab cannot be built or run here: what is missing, or what the system refused
 """
 
 from __future__ import annotations
@@ -40,3 +42,17 @@ class ProfileError(IntAnalyzerError):
         self.path = str(path)
         self.key = key
         self.reason = reason
+
+
+class TopologyError(IntAnalyzerError):
+    """A topology file is not valid: path, key (dotted) and reason."""
+
+    def __init__(self, path: object, key: str, reason: str) -> None:
+        super().__init__(f"{path}: {key}: {reason}" if key else f"{path}: {reason}")
+        self.path = str(path)
+        self.key = key
+        self.reason = reason
+
+
+class LabError(IntAnalyzerError):
+    """A lab cannot be built or run here."""

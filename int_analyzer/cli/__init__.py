@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from int_analyzer import __version__
-from int_analyzer.cli import analyze, anonymize, crosscheck, decode, doctor, formats, graph, profile, show, warmup, wireshark_plugin
+from int_analyzer.cli import analyze, anonymize, crosscheck, decode, doctor, formats, graph, lab, profile, show, warmup, wireshark_plugin
 from int_analyzer.cli.complaint import complain, complain_of_system, flush_output
 from int_analyzer.errors import IntAnalyzerError
 
@@ -46,6 +46,7 @@ app.command("formats", short_help="telemetry formats, dialects and carriers that
 app.command("crosscheck", short_help="our decode against tshark, one difference a line", epilog=crosscheck.EXAMPLES)(crosscheck.crosscheck)
 app.command("anonymize", short_help="a capture without addresses and payload, for others", epilog=anonymize.EXAMPLES)(anonymize.anonymize)
 app.add_typer(profile.app, name="profile", short_help="draft or check a profile: units, names, ports")
+app.add_typer(lab.app, name="lab", short_help="real data planes on this machine, with a known answer")
 app.command("doctor", short_help="what is installed, what would not work and why", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("warmup", short_help="compile the kernels into the cache", epilog=warmup.EXAMPLES)(warmup.warmup)
 

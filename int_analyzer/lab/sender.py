@@ -1,0 +1,77 @@
+"""The program that sends: flows at held rates through sockets that it is given, for a time that the plan bounds.
+
+    python -m int_analyzer.lab.sender < plan.json > sent.json
+
+It speaks to nobody but the sockets: which network they belong to was decided by who made them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from int_analyzer.lab.frame import Flow
+
+_SECOND = 1_000_000_000
+_LONGEST_SLEEP_S = 0.05
+
+
+def main() -> None:
+    """Read the plan, send, say how many packets of each flow went out and how late the latest was."""
+    plan = json.load(sys.stdin)
+    streams = [_Stream(plan["start_ns"], entry) for entry in plan["streams"]]
+    late_ns = _send(streams)
+    json.dump({"sent": [stream.sent for stream in streams], "late_ns": late_ns}, sys.stdout)
+
+
+class _Stream:
+    """A flow, its socket, and the times at which its packets are due."""
+
+    def __init__(self, start_ns: int, entry: dict[str, Any]) -> None:
+        self.socket = socket.socket(fileno=entry["socket"])
+        self.frames = Flow(**entry["flow"]).frames()
+        self.due = due_times(start_ns, entry["phases"])
+        self.sent = 0
+
+
+def due_times(start_ns: int, phases: Sequence[tuple[float, float, float]]) -> Iterator[int]:
+    """When packets are due in phases (begin and end in seconds from the start, packets a second), evenly spaced in each."""
+    for begin_s, end_s, rate in phases:
+        for number in range(int((end_s - begin_s) * rate)):
+            yield start_ns + int((begin_s + number / rate) * _SECOND)
+
+
+def _send(streams: Sequence[_Stream]) -> int:
+    """Send all packets when they are due, or as soon after that as can be."""
+    waiting = []
+    for index, stream in enumerate(streams):
+        first = next(stream.due, None)
+        if first is not None:
+            waiting.append((first, index))
+    heapq.heapify(waiting)
+    latest = 0
+    while waiting:
+        due, index = waiting[0]
+        ahead = due - time.time_ns()
+        if ahead > 0:
+            time.sleep(min(ahead / _SECOND, _LONGEST_SLEEP_S))
+            continue
+        latest = max(latest, -ahead)
+        stream = streams[index]
+        stream.socket.send(next(stream.frames))
+        stream.sent += 1
+        following = next(stream.due, None)
+        if following is None:
+            heapq.heappop(waiting)
+        else:
+            heapq.heapreplace(waiting, (following, index))
+    return latest
+
+
+if __name__ == "__main__":
+    main()
