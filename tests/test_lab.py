@@ -136,7 +136,7 @@ def offered(plan: Plan, topology: Topology, at_s: float) -> dict[tuple[str, str]
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_plan_overloads_the_port_that_it_names_and_no_other(fabric: Topology, scenario: str, seed: int) -> None:
-    plan = make_plan(scenario, fabric, seed)
+    plan = make_plan(scenario, fabric, 5_000.0, seed)
     named = {(one.node, one.neighbour) for one in plan.congested}
     seen = set()
     for at_s in (0.5, 2.5, *(one.from_s + 0.001 for one in plan.congested)):
@@ -144,12 +144,12 @@ def test_a_plan_overloads_the_port_that_it_names_and_no_other(fabric: Topology, 
         assert overloaded <= named
         seen |= overloaded
     assert seen == named
-    assert make_plan(scenario, fabric, seed) == plan
+    assert make_plan(scenario, fabric, 5_000.0, seed) == plan
 
 
 def test_an_unknown_scenario_names_those_that_there_are(fabric: Topology) -> None:
     with pytest.raises(LabError, match="no scenario rain; there are: idle, incast"):
-        make_plan("rain", fabric, 1)
+        make_plan("rain", fabric, 5_000.0, 1)
 
 
 class Found:
@@ -238,7 +238,7 @@ def _runs(process: int) -> bool:
 @needs_namespaces
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_port_that_linux_was_made_to_congest_is_named_first(tmp_path: Path, fabric: Topology, scenario: str) -> None:
-    trial = run_trial(KernelFabric, fabric, scenario, 3, tmp_path)
+    trial = run_trial(KernelFabric(fabric), scenario, 3, tmp_path)
     truth = json.loads((tmp_path / "truth.json").read_text())
     assert trial.verdict.right, trial.verdict.sentence
     hops = trial.result.hops

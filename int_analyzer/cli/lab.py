@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,25 +47,60 @@ def kernel(scenario: Scenario, output: Output, topology: TopologyName = "leaf-sp
     """
     from int_analyzer.lab import requirement
     from int_analyzer.lab.kernel import KernelFabric
+    from int_analyzer.lab.topology import load_topology
 
     requirement.check(requirement.KERNEL)
-    _try(KernelFabric, topology, scenario, seed, runs, output)
+    loaded = load_topology(topology)
+    _try(lambda: KernelFabric(loaded), scenario, range(seed, seed + runs), output)
 
 
-def _try(kind: type[Fabric], name: str, scenario: str, first: int, runs: int, output: Path) -> None:
-    from int_analyzer.lab.scenario import SCENARIOS
+@app.command("bmv2", short_help="BMv2 switches with the P4 programs of this package", epilog=EXAMPLES)
+def bmv2(
+    scenario: Scenario,
+    output: Output,
+    topology: TopologyName = "leaf-spine",
+    mode: Annotated[
+        str | None,
+        typer.Option("--mode", metavar="MODE", help="Telemetry: md, mx, xd or ioam.", show_default="as the topology says"),
+    ] = None,
+    mark: Annotated[
+        str | None,
+        typer.Option("--mark", metavar="MARK", help="How INT is marked: port or dscp.", show_default="as the topology says"),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="FORMAT", help="What the monitor gets: report or erspan.", show_default="as the topology says"),
+    ] = None,
+    seed: Seed = 1,
+    runs: Runs = 1,
+) -> None:
+    """Run a scenario on simple_switch_grpc processes, controlled by P4Runtime, in namespaces that end with this command.
+
+    Writes a capture of what each switch sends to the monitor. Exit code 0 if the analysis names the congested port first, 1 if not.
+    """
+    from int_analyzer.lab import requirement
+    from int_analyzer.lab.bmv2 import Bmv2Fabric
+    from int_analyzer.lab.telemetry import telemetry_of
     from int_analyzer.lab.topology import load_topology
+
+    requirement.check(requirement.BMV2)
+    loaded = load_topology(topology)
+    telemetry = telemetry_of(loaded, mode=mode, mark=mark, format=format)
+    _try(lambda: Bmv2Fabric(loaded, telemetry), scenario, range(seed, seed + runs), output)
+
+
+def _try(make_fabric: Callable[[], Fabric], scenario: str, seeds: range, output: Path) -> None:
+    from int_analyzer.lab.scenario import SCENARIOS
     from int_analyzer.lab.trial import run_trial
     from int_analyzer.report import terminal
 
-    topology = load_topology(name)
     scenarios = list(SCENARIOS) if scenario == "all" else [scenario]
-    single = len(scenarios) == runs == 1
+    single = len(scenarios) == len(seeds) == 1
     trials = []
     for one in scenarios:
-        for seed in range(first, first + runs):
+        for seed in seeds:
             folder = output if single else output / f"{one}-{seed}"
-            trials.append(run_trial(kind, topology, one, seed, folder))
+            trials.append(run_trial(make_fabric(), one, seed, folder))
             if not single:
                 print(f"{one} seed {seed}: {_mark(trials[-1])}, {trials[-1].verdict.sentence}", file=sys.stderr)
     if single:

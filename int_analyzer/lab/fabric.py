@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from int_analyzer.errors import LabError
 from int_analyzer.lab.frame import Flow
-from int_analyzer.lab.network import Network, Node
+from int_analyzer.lab.network import Network
 from int_analyzer.lab.recorder import open_point
 from int_analyzer.lab.scenario import END_S, Demand, Plan, Slowdown
 from int_analyzer.lab.topology import Host, Topology, interface, port_mac
@@ -71,8 +71,8 @@ class Fabric(ABC):
         self._exit.close()
 
     @abstractmethod
-    def build_switch(self, node: Node, plan: Plan) -> None:
-        """Make a namespace, whose links are there, forward."""
+    def build_switches(self, plan: Plan) -> None:
+        """Make the namespaces of the switches, whose links are there, forward."""
 
     @abstractmethod
     def flow(self, source: Host, destination: Host, number: int, chance: random.Random) -> Flow:
@@ -101,8 +101,7 @@ class Fabric(ABC):
             network.add_node(name)
         for a, b in topology.links():
             network.add_link(network.nodes[a], interface(a, b), self.mac(a, b), network.nodes[b], interface(b, a), self.mac(b, a))
-        for name in topology.switches:
-            self.build_switch(network.nodes[name], plan)
+        self.build_switches(plan)
 
     def mac(self, node: str, neighbour: str) -> str:
         """The hardware address of a node's interface towards a neighbour."""

@@ -12,12 +12,11 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-ROCE_PORT = 4791
+from int_analyzer.lab.constant import IOAM_NAMESPACE, ROCE_PORT
 
 TRACE_TYPE = 0xF2_0000
 """IOAM trace type: hop limit and node id, interface ids, seconds, fraction, queue depth (bits 0, 1, 2, 3, 6)."""
 TRACE_WORDS = 5
-TRACE_NAMESPACE = 123
 
 _ETHERNET_IPV4, _ETHERNET_IPV6 = 0x0800, 0x86DD
 _UDP, _HOP_BY_HOP = 17, 0
@@ -104,7 +103,7 @@ def _empty_trace(nodes: int) -> bytes:
     """A hop-by-hop header with room for so many nodes, an even number: then it ends on a multiple of eight bytes (RFC 8200 §4.3).
     Its padding puts the trace on a multiple of four (RFC 9486 §3)."""
     words = nodes * TRACE_WORDS
-    trace = struct.pack(">HHI", TRACE_NAMESPACE, TRACE_WORDS << 11 | words, TRACE_TYPE << 8) + bytes(4 * words)
+    trace = struct.pack(">HHI", IOAM_NAMESPACE, TRACE_WORDS << 11 | words, TRACE_TYPE << 8) + bytes(4 * words)
     option = bytes((_PAD_N, 0, _IOAM_OPTION, 2 + len(trace), 0, _PRE_ALLOCATED)) + trace
     return bytes((_UDP, (2 + len(option)) // 8 - 1)) + option
 

@@ -11,8 +11,9 @@ import random
 from collections.abc import Mapping
 from typing import ClassVar
 
+from int_analyzer.lab.constant import IOAM_NAMESPACE
 from int_analyzer.lab.fabric import CapturePoint, Fabric
-from int_analyzer.lab.frame import TRACE_NAMESPACE, Flow
+from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.network import Node
 from int_analyzer.lab.scenario import Plan, Slowdown
 from int_analyzer.lab.topology import Host, interface
@@ -33,7 +34,11 @@ class KernelFabric(Fabric):
     packets_per_second = _LINK_BPS / 8 / _FRAME_BYTES
     units: ClassVar[Mapping[str, object]] = {"queue_depth": "bytes", "ioam_time": "posix"}
 
-    def build_switch(self, node: Node, plan: Plan) -> None:
+    def build_switches(self, plan: Plan) -> None:
+        for name in self.topology.switches:
+            self._build_switch(self.network.nodes[name], plan)
+
+    def _build_switch(self, node: Node, plan: Plan) -> None:
         switch = self.topology.switches[node.name]
         interfaces = {port: interface(node.name, neighbour) for port, neighbour in switch.ports.items()}
         keys: dict[str, object] = {"ipv6/conf/all/forwarding": 1, "ipv6/ioam6_id": switch.id, "ipv6/fib_multipath_hash_policy": 1}
@@ -41,7 +46,7 @@ class KernelFabric(Fabric):
             keys[f"ipv6/conf/{name}/ioam6_enabled"] = 1
             keys[f"ipv6/conf/{name}/ioam6_id"] = self.port_id(node.name, port)
         node.configure(keys)
-        node.run(["ip", "ioam", "namespace", "add", str(TRACE_NAMESPACE)])
+        node.run(["ip", "ioam", "namespace", "add", str(IOAM_NAMESPACE)])
         lines = []
         for port, neighbour in switch.ports.items():
             # a gateway needs an address that nobody has to own

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 from int_analyzer.errors import LabError
 
@@ -106,16 +105,21 @@ class Network:
             node.run(["ip", "link", "set", port, "up"])
 
     def start(
-        self, node: Node | None, command: Sequence[str], *, descriptors: Sequence[int] = (), output: int | IO[bytes] = subprocess.PIPE
+        self, node: Node | None, command: Sequence[str], *, descriptors: Sequence[int] = (), log: Path | None = None
     ) -> subprocess.Popen[bytes]:
-        """Start a program, inside a node or outside all of them. It ends with the network, or with this process."""
+        """Start a program, inside a node or outside all of them. It ends with the network, or with this process.
+
+        With `log` all that it says goes to that file, else its output is piped.
+        """
         with ExitStack() as inside:
             if node is not None:
                 inside.enter_context(node.entered())
+            output = subprocess.PIPE if log is None else inside.enter_context(log.open("wb"))
             program = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=output,
+                stderr=None if log is None else subprocess.STDOUT,
                 pass_fds=descriptors,
                 start_new_session=True,  # Ctrl-C is for us: we end them in order
                 preexec_fn=_end_with_parent,

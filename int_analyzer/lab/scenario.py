@@ -20,7 +20,8 @@ _BACKGROUND = 0.01
 _FAR, _NEAR = 0.85, 0.75
 """What hosts at other leaves and at the same leaf offer together: less than a link each, so that however hashes fall only their common
 port is overloaded."""
-_BURSTS, _BURST_S = 5, 0.008
+_BURSTS, _BURST_PACKETS = 5, 40
+"""How many bursts, and how many packets a link carries during one."""
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,14 @@ class Plan:
     pinned: Mapping[str, str] = field(default_factory=dict)
 
 
-def make_plan(scenario: str, topology: Topology, seed: int) -> Plan:
-    """The plan of a scenario by its name."""
+def make_plan(scenario: str, topology: Topology, packets_per_second: float, seed: int) -> Plan:
+    """The plan of a scenario by its name, for links that carry so many packets."""
     if scenario not in SCENARIOS:
         raise LabError(f"no scenario {scenario}; there are: {', '.join(SCENARIOS)}")
     leaves = [name for name in topology.switches if topology.hosts_of(name)]
     if len(leaves) < 2 or all(len(topology.hosts_of(name)) < 2 for name in leaves):
         raise LabError(f"{topology.name}: scenarios need hosts at two switches at least, and one with two hosts")
-    chance = random.Random(seed)
-    return SCENARIOS[scenario](_Cast(topology, leaves, chance))
+    return SCENARIOS[scenario](_Cast(topology, leaves, packets_per_second, random.Random(seed)))
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,7 @@ class _Cast:
 
     topology: Topology
     leaves: list[str]
+    packets_per_second: float
     chance: random.Random
 
     def far_pairs(self) -> list[tuple[Host, Host]]:
@@ -148,13 +149,14 @@ def _polarised(cast: _Cast) -> Plan:
 def _microburst(cast: _Cast) -> Plan:
     host, near, far = cast.victim()
     times = [CALM_S + number * (BUSY_S - CALM_S) / _BURSTS for number in range(_BURSTS)]
+    burst_s = _BURST_PACKETS / cast.packets_per_second
     pair = {cast.chance.choice(near).name: _NEAR, cast.chance.choice(far).name: _FAR}
     return Plan(
         "microburst",
-        f"{' and '.join(pair)} send bursts of {_BURST_S * 1e3:.0f} ms to {host.name}, at {_FAR + _NEAR:.1f} times the rate of its port",
+        f"{' and '.join(pair)} send bursts of {burst_s * 1e3:.0f} ms to {host.name}, at {_FAR + _NEAR:.1f} times the rate of its port",
         cast.background()
-        + tuple(Demand(name, host.name, tuple((time, time + _BURST_S, load) for time in times)) for name, load in pair.items()),
-        tuple(Congestion(host.switch, host.name, time, time + _BURST_S) for time in times),
+        + tuple(Demand(name, host.name, tuple((time, time + burst_s, load) for time in times)) for name, load in pair.items()),
+        tuple(Congestion(host.switch, host.name, time, time + burst_s) for time in times),
     )
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from int_analyzer.errors import LabError
 from int_analyzer.lab.fabric import Fabric
 from int_analyzer.lab.scenario import make_plan
-from int_analyzer.lab.topology import Topology
 from int_analyzer.lab.truth import profile_of, truth_of
 from int_analyzer.lab.verdict import Verdict, judge
 from int_analyzer.profile import load_profile
@@ -29,14 +28,14 @@ class Trial:
     verdict: Verdict
 
 
-def run_trial(kind: type[Fabric], topology: Topology, scenario: str, seed: int, folder: Path) -> Trial:
+def run_trial(fabric: Fabric, scenario: str, seed: int, folder: Path) -> Trial:
     """Run a scenario and judge the analysis of its captures; captures, truth and profile are left in the folder."""
-    plan = make_plan(scenario, topology, seed)
+    plan = make_plan(scenario, fabric.topology, fabric.packets_per_second, seed)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # what is written by an interrupted run never looks like a result
         with tempfile.TemporaryDirectory(dir=folder, prefix=".lab-") as part:
-            with kind(topology) as fabric:
+            with fabric:
                 fabric.build(plan)
                 run = fabric.run(plan, Path(part), seed)
                 truth = truth_of(fabric, plan, run, seed)

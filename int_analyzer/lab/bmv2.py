@@ -1,0 +1,112 @@
+"""The fabric whose switches are BMv2 (simple_switch_grpc) with the program of p4/bmv2, and a monitor that every switch reports to."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import tempfile
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import ClassVar
+
+from int_analyzer.errors import LabError
+from int_analyzer.lab.constant import MODE_IOAM
+from int_analyzer.lab.entry import MONITOR_MAC, MONITOR_PORT, entries_of
+from int_analyzer.lab.fabric import CapturePoint, Fabric
+from int_analyzer.lab.frame import Flow
+from int_analyzer.lab.queue_rate import QueueRate
+from int_analyzer.lab.scenario import Plan, Slowdown
+from int_analyzer.lab.telemetry import MODES, Telemetry, telemetry_of
+from int_analyzer.lab.topology import Host, Topology, interface, port_mac
+
+MONITOR = "monitor"
+_LINK_PACKETS = 500
+"""Packets a second through a port. BMv2 forwards some ten thousand on a core, and all switches share the cores of this machine."""
+_QUEUE_PACKETS = 100
+_FRAME_BYTES = 1098  # Ethernet, IPv4, UDP, BTH, 1024 bytes, ICRC
+
+
+class Bmv2Fabric(Fabric):
+    """BMv2 switches."""
+
+    data_plane = "BMv2 simple_switch_grpc"
+    program = "p4/bmv2/int.p4"
+    link_bps = _LINK_PACKETS * _FRAME_BYTES * 8
+    packets_per_second = _LINK_PACKETS
+    units: ClassVar[Mapping[str, object]] = {"queue_depth": "packets", "packet_bytes": _FRAME_BYTES, "hop_latency": "us", "time": "us"}
+
+    def __init__(self, topology: Topology, telemetry: Telemetry | None = None) -> None:
+        super().__init__(topology)
+        self.telemetry = telemetry if telemetry is not None else telemetry_of(topology)
+        self._rates: dict[str, QueueRate] = {}
+
+    def build_switches(self, plan: Plan) -> None:
+        # gRPC and the shell take a second to load: only who runs a switch pays for it
+        from int_analyzer.lab import control
+
+        folder = Path(self._exit.enter_context(tempfile.TemporaryDirectory(prefix="int-analyzer-lab-")))
+        programs = resources.files(__package__) / "programs"
+        program = self._exit.enter_context(resources.as_file(programs / "bmv2.json"))
+        p4info = self._exit.enter_context(resources.as_file(programs / "bmv2.p4info.txtpb"))
+        self.network.add_node(MONITOR)
+        for switch in self.topology.switches.values():
+            node = self.network.nodes[switch.name]
+            self.network.add_link(
+                node,
+                interface(switch.name, MONITOR),
+                port_mac(switch, MONITOR_PORT),
+                self.network.nodes[MONITOR],
+                interface(MONITOR, switch.name),
+                MONITOR_MAC,
+            )
+            ports = {port: interface(switch.name, neighbour) for port, neighbour in switch.ports.items()}
+            ports[MONITOR_PORT] = interface(switch.name, MONITOR)
+            command = ["simple_switch_grpc", "--no-p4", "--device-id", str(control.DEVICE), "--log-level", "off"]
+            for port, name in ports.items():
+                command += ["-i", f"{port}@{name}"]
+            command += ["--", "--grpc-server-addr", self.address_of_control(folder, switch.name)]
+            self.network.start(node, command, log=folder / f"{switch.name}.log")
+        for switch in self.topology.switches.values():
+            address = self.address_of_control(folder, switch.name)
+            control.install_program(address, switch.name, p4info, program)
+            control.apply_entries(address, switch.name, entries_of(self.topology, switch, self.telemetry, plan.pinned))
+            with self.network.nodes[switch.name].entered():
+                try:
+                    rate = self._rates[switch.name] = self._exit.enter_context(contextlib.closing(QueueRate()))
+                except OSError as error:
+                    raise LabError(f"{switch.name}: no Thrift server: {error.strerror}; the lab needs a BMv2 built with Thrift") from error
+            for port in switch.ports:
+                rate.set_rate(port, _LINK_PACKETS)
+                rate.set_depth(port, _QUEUE_PACKETS)
+
+    @staticmethod
+    def address_of_control(folder: Path, name: str) -> str:
+        """A socket in the file system: it is reached from every network namespace."""
+        return f"unix:{folder / name}"
+
+    def flow(self, source: Host, destination: Host, number: int, chance: random.Random) -> Flow:
+        six = MODES[self.telemetry.mode] == MODE_IOAM
+        return Flow(
+            source.mac,
+            self.mac(source.switch, source.name),
+            source.ipv6 if six else source.ipv4,
+            destination.ipv6 if six else destination.ipv4,
+            source_port=chance.randrange(0xC000, 0x10000),
+            dest_qp=0x11 + number,
+            first_psn=chance.randrange(0x100_0000),
+        )
+
+    def address(self, host: Host) -> str:
+        return host.ipv6 if MODES[self.telemetry.mode] == MODE_IOAM else host.ipv4
+
+    def port_id(self, node: str, port: int) -> int:
+        return port
+
+    def points(self) -> list[CapturePoint]:
+        """What the monitor receives, a file for each switch."""
+        return [CapturePoint(MONITOR, interface(MONITOR, name), "in", f"{name}-{MONITOR}.pcap") for name in self.topology.switches]
+
+    def slow_down(self, slowdown: Slowdown, fraction: float) -> None:
+        port = self.topology.switches[slowdown.node].port_to(slowdown.neighbour)
+        self._rates[slowdown.node].set_rate(port, max(1, int(_LINK_PACKETS * fraction)))
