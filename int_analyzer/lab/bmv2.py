@@ -6,19 +6,19 @@ import contextlib
 import random
 import tempfile
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from int_analyzer.errors import LabError
 from int_analyzer.lab.constant import MODE_IOAM
 from int_analyzer.lab.entry import MONITOR_MAC, MONITOR_PORT, entries_of
 from int_analyzer.lab.fabric import CapturePoint, Fabric
 from int_analyzer.lab.frame import Flow
-from int_analyzer.lab.queue_rate import QueueRate
 from int_analyzer.lab.scenario import Plan, Slowdown
 from int_analyzer.lab.telemetry import MODES, Telemetry, telemetry_of
 from int_analyzer.lab.topology import Host, Topology, interface, port_mac
+
+if TYPE_CHECKING:
+    from int_analyzer.lab.switch import Bmv2Switch
 
 MONITOR = "monitor"
 _LINK_PACKETS = 500
@@ -39,51 +39,28 @@ class Bmv2Fabric(Fabric):
     def __init__(self, topology: Topology, telemetry: Telemetry | None = None) -> None:
         super().__init__(topology)
         self.telemetry = telemetry if telemetry is not None else telemetry_of(topology)
-        self._rates: dict[str, QueueRate] = {}
+        self._switches: dict[str, Bmv2Switch] = {}
 
     def build_switches(self, plan: Plan) -> None:
-        # gRPC and the shell take a second to load: only who runs a switch pays for it
-        from int_analyzer.lab import control
+        # gRPC and P4Runtime shell take a second to load: only who starts a switch pays for it
+        from int_analyzer.lab.switch import Bmv2Switch
 
         folder = Path(self._exit.enter_context(tempfile.TemporaryDirectory(prefix="int-analyzer-lab-")))
-        programs = resources.files(__package__) / "programs"
-        program = self._exit.enter_context(resources.as_file(programs / "bmv2.json"))
-        p4info = self._exit.enter_context(resources.as_file(programs / "bmv2.p4info.txtpb"))
-        self.network.add_node(MONITOR)
+        monitor = self.network.add_node(MONITOR)
         for switch in self.topology.switches.values():
-            node = self.network.nodes[switch.name]
-            self.network.add_link(
-                node,
-                interface(switch.name, MONITOR),
-                port_mac(switch, MONITOR_PORT),
-                self.network.nodes[MONITOR],
-                interface(MONITOR, switch.name),
-                MONITOR_MAC,
-            )
+            node, name = self.network.nodes[switch.name], interface(switch.name, MONITOR)
+            there = interface(MONITOR, switch.name)
+            self.network.add_link(node, name, port_mac(switch, MONITOR_PORT), monitor, there, MONITOR_MAC)
             ports = {port: interface(switch.name, neighbour) for port, neighbour in switch.ports.items()}
-            ports[MONITOR_PORT] = interface(switch.name, MONITOR)
-            command = ["simple_switch_grpc", "--no-p4", "--device-id", str(control.DEVICE), "--log-level", "off"]
-            for port, name in ports.items():
-                command += ["-i", f"{port}@{name}"]
-            command += ["--", "--grpc-server-addr", self.address_of_control(folder, switch.name)]
-            self.network.start(node, command, log=folder / f"{switch.name}.log")
+            process = Bmv2Switch(self.network, node, {**ports, MONITOR_PORT: name}, folder)
+            self._switches[switch.name] = self._exit.enter_context(contextlib.closing(process))
         for switch in self.topology.switches.values():
-            address = self.address_of_control(folder, switch.name)
-            control.install_program(address, switch.name, p4info, program)
-            control.apply_entries(address, switch.name, entries_of(self.topology, switch, self.telemetry, plan.pinned))
-            with self.network.nodes[switch.name].entered():
-                try:
-                    rate = self._rates[switch.name] = self._exit.enter_context(contextlib.closing(QueueRate()))
-                except OSError as error:
-                    raise LabError(f"{switch.name}: no Thrift server: {error.strerror}; the lab needs a BMv2 built with Thrift") from error
+            process = self._switches[switch.name]
+            process.install()
+            process.apply(entries_of(self.topology, switch, self.telemetry, plan.pinned))
             for port in switch.ports:
-                rate.set_rate(port, _LINK_PACKETS)
-                rate.set_depth(port, _QUEUE_PACKETS)
-
-    @staticmethod
-    def address_of_control(folder: Path, name: str) -> str:
-        """A socket in the file system: it is reached from every network namespace."""
-        return f"unix:{folder / name}"
+                process.queues.set_rate(port, _LINK_PACKETS)
+                process.queues.set_depth(port, _QUEUE_PACKETS)
 
     def flow(self, source: Host, destination: Host, number: int, chance: random.Random) -> Flow:
         six = MODES[self.telemetry.mode] == MODE_IOAM
@@ -109,4 +86,4 @@ class Bmv2Fabric(Fabric):
 
     def slow_down(self, slowdown: Slowdown, fraction: float) -> None:
         port = self.topology.switches[slowdown.node].port_to(slowdown.neighbour)
-        self._rates[slowdown.node].set_rate(port, max(1, int(_LINK_PACKETS * fraction)))
+        self._switches[slowdown.node].queues.set_rate(port, max(1, int(_LINK_PACKETS * fraction)))
