@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -21,6 +23,7 @@ from int_analyzer.lab import requirement
 from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.kernel import KernelFabric
 from int_analyzer.lab.network import Network
+from int_analyzer.lab.queue_rate import QueueRate
 from int_analyzer.lab.scenario import SCENARIOS, Plan, make_plan
 from int_analyzer.lab.sender import due_times
 from int_analyzer.lab.topology import Topology, load_topology
@@ -257,3 +260,20 @@ def test_what_is_missing_is_said_at_once_and_with_its_remedy(monkeypatch: pytest
     monkeypatch.setenv("PATH", "")
     with pytest.raises(LabError, match=r"missing: ip: install iproute2; tc: install iproute2; .*simple_switch_grpc: install BMv2"):
         requirement.check(requirement.BMV2)
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        ("80010002 00000001 61 00000000 08 0000 00000001 00", "the switch answers set_egress_queue_rate with 1"),
+        ("80010003 00000001 61 00000000 08 0000 00000001 00", "the switch refuses set_egress_queue_rate"),
+        ("80010002 0000", "the switch has closed its Thrift connection"),
+    ],
+)
+def test_a_switch_that_does_not_obey_is_an_error(monkeypatch: pytest.MonkeyPatch, reply: str, message: str) -> None:
+    ours, theirs = socket.socketpair()
+    monkeypatch.setattr(socket, "create_connection", lambda *_: ours)
+    theirs.send(bytes.fromhex(reply))
+    theirs.shutdown(socket.SHUT_WR)
+    with contextlib.closing(theirs), contextlib.closing(QueueRate()) as queues, pytest.raises(LabError, match=message):
+        queues.set_rate(1, 5)

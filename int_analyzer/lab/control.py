@@ -26,6 +26,9 @@ _PATIENCE_S = 20.0
 _RETRY_S = 0.05
 
 
+_Key = tuple[int, frozenset[tuple[int, int, Any]]]
+
+
 class Change(NamedTuple):
     """What was done to a switch, in entries."""
 
@@ -43,7 +46,7 @@ def install_program(address: str, name: str, p4info: Path, program: Path) -> Non
 def apply_entries(address: str, name: str, entries: Iterable[Entry]) -> Change:
     """Make the tables hold exactly these entries, and the clone session lead to the monitor."""
     with _session(address, name):
-        wanted: dict[str, dict[bytes, Any]] = {table: {} for table in KEYED_TABLES}
+        wanted: dict[str, dict[_Key, Any]] = {table: {} for table in KEYED_TABLES}
         for entry in entries:
             made = _table_entry(name, entry)
             if made.is_default:
@@ -60,7 +63,7 @@ def apply_entries(address: str, name: str, entries: Iterable[Entry]) -> Change:
         return Change(*(sum(counts) for counts in zip(*changes, strict=True)))
 
 
-def _bring(present: Iterable[Any], expected: dict[bytes, Any]) -> Change:
+def _bring(present: Iterable[Any], expected: dict[_Key, Any]) -> Change:
     """Bring one table from what it holds to what is expected of it."""
     inserted = modified = deleted = 0
     left = dict(expected)
@@ -69,7 +72,7 @@ def _bring(present: Iterable[Any], expected: dict[bytes, Any]) -> Change:
         if entry is None:
             found.delete()
             deleted += 1
-        elif entry.action.msg() != found.action.msg():
+        elif _action(entry) != _action(found):
             entry.modify()
             modified += 1
     for entry in left.values():
@@ -119,8 +122,21 @@ def _table_entry(name: str, entry: Entry) -> Any:
     return wanted
 
 
-def _key(entry: Any) -> bytes:
-    """What makes an entry the same entry: its keys and its priority."""
+def _key(entry: Any) -> _Key:
+    """What makes an entry the same entry: its priority and its keys."""
     message = entry.msg()
-    fields = sorted(field.SerializeToString(deterministic=True) for field in message.match)
-    return b"".join((message.priority.to_bytes(4, "big"), *fields))
+    fields = []
+    for match in message.match:
+        field = getattr(match, match.WhichOneof("field_match_type"))
+        fields += [(match.field_id, one.number, _plain(value)) for one, value in field.ListFields()]
+    return message.priority, frozenset(fields)
+
+
+def _action(entry: Any) -> tuple[int, frozenset[tuple[int, Any]]]:
+    message = entry.action.msg()
+    return message.action_id, frozenset((parameter.param_id, _plain(parameter.value)) for parameter in message.params)
+
+
+def _plain(value: Any) -> Any:
+    """Bytes without leading zeros (P4Runtime §8.4): switches give values back so, and the shell does not always send them so."""
+    return value.lstrip(b"\0") if isinstance(value, bytes) else value
