@@ -5,14 +5,15 @@ from __future__ import annotations
 import ctypes
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from int_analyzer.errors import LabError
+from int_analyzer.installation import GOOD, kernel_ioam
 
 KERNEL, BMV2 = "kernel", "bmv2"
-_IOAM_KEY = Path("/proc/sys/net/ipv6/conf/all/ioam6_enabled")
+_SWITCH = "simple_switch_grpc"
 _CLONE_NEWNET = 0x4000_0000
 
 
@@ -31,13 +32,11 @@ def requirements(lab: str) -> Iterator[Requirement]:
         yield Requirement(tool, shutil.which(tool) is not None, "install iproute2")
     yield Requirement("right to make namespaces", _may_make_namespaces(), "run it as root, or below: unshare --user --map-root-user")
     if lab == KERNEL:
-        yield Requirement("IOAM in the kernel", _IOAM_KEY.exists(), "boot Linux 5.15 or newer with IPv6: this one has no ioam6 settings")
+        ioam = kernel_ioam()
+        yield Requirement(ioam.name, ioam.state == GOOD, f"{ioam.found}; boot Linux 5.15 or newer with IPv6")
     else:
-        yield Requirement(
-            "simple_switch_grpc",
-            shutil.which("simple_switch_grpc") is not None,
-            "install BMv2 (behavioral-model) with its P4Runtime server",
-        )
+        found = shutil.which(_SWITCH) is not None
+        yield Requirement(_SWITCH, found, "install BMv2 (behavioral-model) with its P4Runtime server and Thrift")
 
 
 def check(lab: str) -> None:
@@ -49,8 +48,6 @@ def check(lab: str) -> None:
 
 def _may_make_namespaces() -> bool:
     """Try it in a thread of its own, which takes the namespace with it when it ends."""
-    import threading
-
     outcome = []
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)

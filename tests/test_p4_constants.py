@@ -1,0 +1,112 @@
+"""P4 and Python say the same: constants by their names, tables and actions by the shipped program, the program by its sources."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from int_analyzer.lab import constant
+from int_analyzer.lab.entry import KEYED_TABLES, entries_of
+from int_analyzer.lab.telemetry import ITEMS, Telemetry
+from int_analyzer.lab.topology import load_topology
+
+ROOT = Path(__file__).parent.parent
+DEFINES = ROOT / "p4/include/defines.p4"
+HEADERS = ROOT / "p4/include/headers.p4"
+PROGRAM = ROOT / "int_analyzer/lab/programs/bmv2.json"
+WORDS = {"level2": 2, "ingress_time": 2, "egress_time": 2}
+
+
+def p4_constants() -> dict[str, int]:
+    found = re.findall(r"^const bit<(\d+)> (\w+) = (0x[0-9A-Fa-f]+|\d+);", DEFINES.read_text(), re.MULTILINE)
+    assert len(found) == DEFINES.read_text().count("const bit<"), "a constant that this test cannot read"
+    for width, name, value in found:
+        assert int(value, 0) < 1 << int(width), name
+    return {name: int(value, 0) for _, name, value in found}
+
+
+def python_constants() -> dict[str, int]:
+    return {name: value for name, value in vars(constant).items() if name.isupper()}
+
+
+@pytest.mark.parametrize("name", python_constants())
+def test_a_constant_of_python_is_that_of_p4(name: str) -> None:
+    assert python_constants()[name] == p4_constants()[name]
+
+
+def test_an_ioam_node_has_the_words_of_its_trace_type() -> None:
+    p4 = p4_constants()
+    assert p4["IOAM_NODE_WORDS"] == bin(p4["IOAM_TRACE_TYPE"]).count("1")
+    assert p4["IOAM_TRACE_WORDS"] % p4["IOAM_NODE_WORDS"] == 0
+    # hop-by-hop header, PadN and option 8 bytes, trace header 8 bytes; whole units of 8 bytes (RFC 8200 §4.3)
+    assert p4["IOAM_HEADER_WORDS"] == 4 + p4["IOAM_TRACE_WORDS"]
+    assert p4["IOAM_HEADER_WORDS"] % 2 == 0
+
+
+def header_bits() -> dict[str, int]:
+    text = re.sub(r"//.*", "", HEADERS.read_text())
+    blocks = re.findall(r"header (\w+) \{(.*?)\}", text, re.DOTALL)
+    return {name: sum(int(width) for width in re.findall(r"bit<(\d+)>", body)) for name, body in blocks}
+
+
+@pytest.mark.parametrize(
+    ("header", "size"),
+    [
+        ("ethernet_t", 14),
+        ("ipv4_t", 20),
+        ("ipv6_t", 40),
+        ("udp_t", 8),
+        ("bth_t", 12),
+        ("int_shim_t", 4),
+        ("int_header_t", 12),
+        ("hop_by_hop_t", 4),
+        ("ioam_t", 12),
+        ("ioam_node_t", 4 * p4_constants()["IOAM_NODE_WORDS"]),
+        ("report_group_t", 8),
+        ("report_t", 4),
+        ("report_main_t", 8),
+        ("report_drop_t", 4),
+        ("gre_t", 8),
+        ("erspan_t", 8),
+    ],
+)
+def test_a_header_has_the_size_that_its_specification_gives(header: str, size: int) -> None:
+    assert header_bits()[header] == 8 * size
+
+
+def test_a_hop_item_has_the_words_that_the_bitmap_stands_for() -> None:
+    bits = header_bits()
+    headers = ("int_node_t", "int_ports_t", "int_latency_t", "int_queue_t", "int_time_t", "int_time_t", "int_level2_t")
+    headers += ("int_utilisation_t", "int_buffer_t")
+    assert [bits[header] // 32 for header in headers] == [WORDS.get(item, 1) for item in ITEMS]
+
+
+def test_entries_name_tables_actions_keys_and_parameters_of_the_shipped_program() -> None:
+    program = json.loads(PROGRAM.read_text())
+    tables = {table["name"].split(".")[-1]: table for pipeline in program["pipelines"] for table in pipeline["tables"]}
+    actions = {action["id"]: action for action in program["actions"]}
+    assert set(KEYED_TABLES) == {name for name, table in tables.items() if table["key"] and name in KEYED_TABLES}
+    topology = load_topology("leaf-spine")
+    seen = set()
+    for mode in ("md", "ioam"):
+        telemetry = Telemetry(mode=mode, watch=({"source": "10.0.0.0/8", "destination": "10.0.0.0/8", "dscp": 26, "dest_qp": 17},))
+        for switch in topology.switches.values():
+            for entry in entries_of(topology, switch, telemetry, {}):
+                table = tables[entry.table]
+                seen.add(entry.table)
+                offered = {actions[number]["name"].split(".")[-1]: actions[number]["runtime_data"] for number in table["action_ids"]}
+                assert {parameter["name"] for parameter in offered[entry.action]} == set(entry.parameters)
+                assert {key["name"] for key in table["key"]} >= set(entry.keys)
+    assert seen == {"node", "monitor", *KEYED_TABLES}
+
+
+@pytest.mark.skipif(shutil.which("p4c-bm2-ss") is None, reason="no p4c-bm2-ss")
+def test_the_shipped_program_is_what_the_sources_compile_to(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "p4", tmp_path / "p4")
+    shipped = f"SHIPPED={PROGRAM.parent}"
+    subprocess.run(["make", "-C", str(tmp_path / "p4"), "check", shipped], check=True, capture_output=True)
