@@ -317,8 +317,9 @@ def test_an_ioam_sink_gives_back_the_packet_and_reports_the_trace(bench: Bench) 
     bench.send(S2, [with_byte(carried[:52] + b"\x01\x02" + carried[54:], TRACE + 80 + 3, 9)])  # as if from node 9 and to h2
     assert len(bench.receive(H2, 1)) == 1
     batch = bench.decode(bench.receive(MONITOR_PORT, 1))
+    assert list(batch.hops.node_id) == [9, NODE]
     assert list(batch.hops.ingress_port) == [H1, S2]
-    assert batch.reports.iloc[0].tracked == 1
+    assert (batch.reports.iloc[0].tracked, batch.reports.iloc[0].metadata_bits) == (1, 0)
 
 
 @pytest.mark.parametrize("mode", ["md", "ioam"])

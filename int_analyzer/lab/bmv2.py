@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import random
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from int_analyzer.lab.constant import MODE_IOAM
 from int_analyzer.lab.entry import MONITOR_MAC, MONITOR_PORT, entries_of
@@ -34,11 +33,13 @@ class Bmv2Fabric(Fabric):
     program = "p4/bmv2/int.p4"
     link_bps = _LINK_PACKETS * _FRAME_BYTES * 8
     packets_per_second = _LINK_PACKETS
-    units: ClassVar[Mapping[str, object]] = {"queue_depth": "packets", "packet_bytes": _FRAME_BYTES, "hop_latency": "us", "time": "us"}
 
     def __init__(self, topology: Topology, telemetry: Telemetry | None = None) -> None:
         super().__init__(topology)
         self.telemetry = telemetry if telemetry is not None else telemetry_of(topology)
+        self.units = {"queue_depth": "packets", "packet_bytes": _FRAME_BYTES, "time": "us"}
+        # an IOAM trace has its transit delay in nanoseconds (RFC 9197 §4.4.2.5), INT what the device has
+        self.units["hop_latency"] = "ns" if MODES[self.telemetry.mode] == MODE_IOAM else "us"
         self._switches: dict[str, Bmv2Switch] = {}
 
     def build_switches(self, plan: Plan) -> None:

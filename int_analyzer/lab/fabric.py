@@ -39,12 +39,13 @@ class CapturePoint:
 
 @dataclass(frozen=True)
 class Run:
-    """What happened: when the scenario began, the flows with what was sent of each, and what each file has."""
+    """What happened: when the scenario began, the flows with what was sent of each, what each file has, and how many packets were left
+    out because the sender could not send them in time."""
 
     start_ns: int
     flows: tuple[tuple[Demand, Flow, int], ...]
     captured: Mapping[str, Mapping[str, int]]
-    late_ns: int
+    skipped: int
 
 
 class Fabric(ABC):
@@ -55,7 +56,7 @@ class Fabric(ABC):
     link_bps: ClassVar[int]
     packets_per_second: ClassVar[float]
     """What a link carries, in packets of the flows."""
-    units: ClassVar[Mapping[str, object]]
+    units: Mapping[str, object]
     """What the values in the telemetry mean, as the profile's table has it."""
 
     def __init__(self, topology: Topology) -> None:
@@ -130,7 +131,7 @@ class Fabric(ABC):
             recorder.terminate()
             captured = json.loads(_output(recorder, "the recorder"))
         counts = {paths[path]: count for path, count in captured.items()}
-        return Run(start_ns, tuple(zip(plan.demands, flows, sent["sent"], strict=True)), counts, sent["late_ns"])
+        return Run(start_ns, tuple(zip(plan.demands, flows, sent["sent"], strict=True)), counts, sent["skipped"])
 
     def _start_recorder(self, folder: Path, sockets: ExitStack) -> tuple[Any, dict[str, str]]:
         arguments, descriptors, paths = [], [], {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import random
 from collections.abc import Mapping
-from typing import ClassVar
+from types import MappingProxyType
 
 from int_analyzer.lab.constant import IOAM_NAMESPACE
 from int_analyzer.lab.fabric import CapturePoint, Fabric
@@ -32,7 +32,7 @@ class KernelFabric(Fabric):
     program = "none (kernel forwarding)"
     link_bps = _LINK_BPS
     packets_per_second = _LINK_BPS / 8 / _FRAME_BYTES
-    units: ClassVar[Mapping[str, object]] = {"queue_depth": "bytes", "ioam_time": "posix"}
+    units: Mapping[str, object] = MappingProxyType({"queue_depth": "bytes", "ioam_time": "posix"})
 
     def build_switches(self, plan: Plan) -> None:
         for name in self.topology.switches:

@@ -75,7 +75,7 @@ def truth_of(fabric: Fabric, plan: Plan, run: Run, seed: int) -> dict[str, Any]:
         "congested": congested,
         "flows": flows,
         "phases": [{"name": name, "from_ns": moment(begin), "to_ns": moment(end)} for name, begin, end in phases],
-        "sender_late_ns": run.late_ns,
+        "packets_left_out": run.skipped,
     }
 
 

@@ -129,8 +129,8 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         if (standard.instance_type == EGRESS_CLONE) {
             bit<1> taken_out = hdr.kept_shim.isValid() || hdr.kept_ioam.isValid() ? 1w1 : 1w0;
             restore.apply(hdr);
-            if (taken_out == 1 && meta.format == FORMAT_ERSPAN) {
-                // a mirrored packet has no other place for the sink's own hop
+            if (taken_out == 1 && (meta.format == FORMAT_ERSPAN || hdr.ioam.isValid())) {
+                // the sink's own hop: a mirrored packet has no other place for it, and a trace has units of its own
                 meta.mtu = 0xFFFF;
                 count_words(hdr.int_header.instructions);
                 transit_of_copy.apply(hdr, meta);

@@ -29,6 +29,8 @@ control Decide(inout headers_t hdr, inout metadata_t meta, inout standard_metada
             wanted = hdr.int_shim.type == INT_TYPE_MX ? 1w1 : 1w0;
         } else if (meta.mode == MODE_XD) {
             wanted = 1;
+        } else if (hdr.ioam.isValid()) {
+            meta.instructions = REPORT_BITS & ~REPORT_BIT_LATENCY; // the trace has it, in nanoseconds
         } else {
             meta.instructions = REPORT_BITS;
         }

@@ -34,6 +34,7 @@ control Sink(inout headers_t hdr, inout metadata_t meta) {
             hdr.ioam_free.setInvalid();
             hdr.ioam_node.setInvalid();
             hdr.ioam_nodes.setInvalid();
+            meta.instructions = 0; // the copy gets this hop as the last node of its trace
             meta.flow = 1;
         }
     }

@@ -34,6 +34,7 @@ const bit<4> REPORT_TYPE_INT = 1;
 const bit<4> REPORT_INNER_ETHERNET = 3;
 const bit<8> REPORT_TO_THE_END = 0xFF;
 const bit<16> REPORT_BITS = 0x7D00;     // of an instruction bitmap: what a report can say with the same bits (1 to 5, 7)
+const bit<16> REPORT_BIT_LATENCY = 0x2000;
 const bit<16> REPORT_BIT_DROP = 0x0001; // queue and reason of a drop
 
 // Reasons of a drop; the specification leaves them to the deployment (report v2.0 §3.4)
