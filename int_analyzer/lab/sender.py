@@ -19,7 +19,7 @@ from int_analyzer.lab.frame import Flow
 
 _SECOND = 1_000_000_000
 _LONGEST_SLEEP_S = 0.05
-_TOO_LATE_NS = 3_000_000
+_TOO_LATE_NS = 10_000_000
 
 
 def main() -> None:
