@@ -29,9 +29,13 @@ from int_analyzer.lab.sender import due_times
 from int_analyzer.lab.topology import Topology, load_topology
 from int_analyzer.lab.trial import run_trial
 from int_analyzer.lab.verdict import judge
+from int_analyzer.result import analyze
 
 MISSING = [one for one in requirement.requirements(requirement.KERNEL) if not one.present]
 needs_namespaces = pytest.mark.skipif(bool(MISSING), reason=", ".join(f"no {one.name}" for one in MISSING))
+
+PCAPS = Path(__file__).parent.parent / "pcaps"
+OWN_CAPTURES = sorted(path.parent.name for path in PCAPS.glob("*/profile.toml"))
 
 SMALL = """
 switches:
@@ -236,6 +240,15 @@ def _runs(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.parametrize("folder", OWN_CAPTURES)
+def test_the_port_that_our_program_was_made_to_congest_is_named_first(folder: str) -> None:
+    truth = json.loads((PCAPS / folder / "truth.json").read_text())
+    captures = [str(PCAPS / folder / capture["file"]) for capture in truth["captures"]]
+    for profile in (None, PCAPS / folder / "profile.toml"):
+        verdict = judge(analyze(captures, profile).findings, truth)
+        assert verdict.right, verdict.sentence
 
 
 @needs_namespaces
