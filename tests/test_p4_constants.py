@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,27 @@ def test_the_shipped_program_is_what_the_sources_compile_to(tmp_path: Path) -> N
     shutil.copytree(ROOT / "p4", tmp_path / "p4")
     shipped = f"SHIPPED={PROGRAM.parent}"
     subprocess.run(["make", "-C", str(tmp_path / "p4"), "check", shipped], check=True, capture_output=True)
+
+
+def complete(sources: Path, output: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, ROOT / "p4/complete.py", sources, output], capture_output=True, text=True, check=False)
+
+
+def test_every_parser_state_and_table_of_the_sources_is_in_the_shipped_program() -> None:
+    assert complete(ROOT / "p4/bmv2", PROGRAM).returncode == 0
+
+
+def test_a_branch_that_a_compiler_dropped_is_named(tmp_path: Path) -> None:
+    program = tmp_path / "int.json"
+    program.write_text(PROGRAM.read_text().replace("parse_ioam_full", "parse_ioam_room"))
+    done = complete(ROOT / "p4/bmv2", program)
+    assert done.returncode == 1
+    assert done.stderr.strip() == f"{program}: not there: parse_ioam_full"
+
+
+def test_both_targets_have_the_same_files_and_the_same_states_of_int() -> None:
+    bmv2, tofino = ({path.name for path in (ROOT / "p4" / target).glob("*.p4")} for target in ("bmv2", "tofino"))
+    assert bmv2 == tofino
+    states = [set(re.findall(r"state (\w+)", (ROOT / "p4" / target / "parser.p4").read_text())) for target in ("bmv2", "tofino")]
+    shared = {"start", "parse_ipv4", "parse_ipv6", "parse_udp", "parse_shim", "parse_original_port", "parse_int", "parse_bth", "parse_ioam"}
+    assert shared <= states[0] & states[1]
