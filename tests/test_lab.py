@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,9 @@ import pytest
 from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
 
+from int_analyzer.cli import main
 from int_analyzer.errors import LabError, TopologyError
-from int_analyzer.lab import requirement
+from int_analyzer.lab import recorder, requirement, sender, trial
 from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.kernel import KernelFabric
 from int_analyzer.lab.network import Network
@@ -28,7 +31,8 @@ from int_analyzer.lab.scenario import SCENARIOS, Plan, make_plan
 from int_analyzer.lab.sender import due_times
 from int_analyzer.lab.topology import Topology, load_topology
 from int_analyzer.lab.trial import run_trial
-from int_analyzer.lab.verdict import judge
+from int_analyzer.lab.verdict import Verdict, judge
+from int_analyzer.reading import read
 from int_analyzer.result import analyze
 
 MISSING = [one for one in requirement.requirements(requirement.KERNEL) if not one.present]
@@ -254,13 +258,13 @@ def test_the_port_that_our_program_was_made_to_congest_is_named_first(folder: st
 @needs_namespaces
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_port_that_linux_was_made_to_congest_is_named_first(tmp_path: Path, fabric: Topology, scenario: str) -> None:
-    trial = run_trial(KernelFabric(fabric), scenario, 3, tmp_path)
+    done = run_trial(KernelFabric(fabric), scenario, 3, tmp_path)
     truth = json.loads((tmp_path / "truth.json").read_text())
-    assert trial.verdict.right, trial.verdict.sentence
-    hops = trial.result.hops
+    assert done.verdict.right, done.verdict.sentence
+    hops = done.result.hops
     assert set(hops.node_id) == set(truth["topology"]["node_ids"].values())
     assert set(hops.egress_port) <= set(truth["topology"]["interface_ids"].values())
-    delivered = Counter(trial.result.roce.dest_qp)
+    delivered = Counter(done.result.roce.dest_qp)
     for flow in truth["flows"]:
         assert flow["packets_sent"] > 0
         assert delivered[flow["dest_qp"]] <= flow["packets_sent"]
@@ -290,3 +294,105 @@ def test_a_switch_that_does_not_obey_is_an_error(monkeypatch: pytest.MonkeyPatch
     theirs.shutdown(socket.SHUT_WR)
     with contextlib.closing(theirs), contextlib.closing(QueueRate()) as queues, pytest.raises(LabError, match=message):
         queues.set_rate(1, 5)
+
+
+def test_a_switch_that_keeps_silent_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0.05)
+    monkeypatch.setattr(socket, "create_connection", lambda *_: ours)
+    silent = pytest.raises(LabError, match="the switch does not answer set_egress_queue_depth: timed out")
+    with contextlib.closing(theirs), contextlib.closing(QueueRate()) as queues, silent:
+        queues.set_depth(1, 5)
+
+
+def test_a_sender_leaves_out_what_is_too_late_and_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    flow = Flow("02:00:00:00:00:01", "02:00:00:00:00:02", "10.0.1.3", "10.0.2.4", 50_000, 0x11, 7)
+    # four packets are due before the sender has begun, four while it runs
+    plan = {"start_ns": time.time_ns() - 400_000_000, "streams": [{"socket": ours.detach(), "flow": asdict(flow), "phases": []}]}
+    plan["streams"][0]["phases"] = [(0.0, 0.04, 100.0), (0.5, 0.54, 100.0)]
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(plan)))
+    sender.main()
+    said = json.loads(capsys.readouterr().out)
+    assert said["sent"][0] + said["skipped"] == 8
+    assert 4 <= said["skipped"] < 8
+    expected = list(itertools.islice(flow.frames(), said["sent"][0]))
+    assert [theirs.recv(65535) for _ in expected] == expected
+    theirs.close()
+
+
+@needs_namespaces
+def test_a_recorder_keeps_one_direction_with_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frames = list(itertools.islice(Flow("02:00:00:00:00:01", "02:00:00:00:00:02", "10.0.1.3", "10.0.2.4", 50_000, 0x11, 7).frames(), 3))
+    with Network() as network, contextlib.ExitStack() as sockets:
+        a, b = network.add_node("a"), network.add_node("b")
+        network.add_link(a, "a-b", "02:00:00:00:00:01", b, "b-a", "02:00:00:00:00:02")
+        points = {}
+        for node, name, direction in ((a, "a-b", "in"), (a, "a-b", "out"), (b, "b-a", "in")):
+            with node.entered():
+                points[f"{tmp_path / node.name}-{direction}"] = recorder.open_point(name).detach()
+        with a.entered():
+            source = sockets.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+            source.bind(("a-b", 0))
+        before = time.time_ns()
+        for frame in frames:
+            source.send(frame)
+        monkeypatch.setattr(sys, "argv", ["recorder", *(f"{path}:{number}:{path[-3:].strip('-')}" for path, number in points.items())])
+        handler = signal.getsignal(signal.SIGTERM)
+        # asked to end before it begins, it still takes what waits in the sockets
+        monkeypatch.setattr(signal, "signal", lambda number, end: end(number, None))
+        recorder.main()
+        assert signal.getsignal(signal.SIGTERM) == handler
+    counts = {Path(path).name: count for path, count in json.loads(capsys.readouterr().out).items()}
+    assert {name: count["packets"] for name, count in counts.items()} == {"a-in": 0, "a-out": 3, "b-in": 3}
+    (batch,) = ((one.packets, one.roce) for one in read(str(tmp_path / "b-in")))
+    assert list(batch[1].psn) == [7, 8, 9]
+    assert all(before <= stamp <= time.time_ns() for stamp in batch[0].time_ns)
+
+
+@needs_namespaces
+def test_the_command_runs_a_scenario_and_says_whether_the_answer_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lab", "kernel", "--scenario", "idle", "-o", str(tmp_path / "idle")]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("NO CONGESTION")
+    assert "Right: nothing found; made to congest: nothing." in said.out
+    assert f"are in {tmp_path / 'idle'}" in said.err
+    monkeypatch.setattr(trial, "judge", lambda *_: Verdict(False, 2, None, "named first: the moon"))
+    assert main(["lab", "kernel", "--scenario", "idle", "--runs", "2", "-o", str(tmp_path / "many")]) == 1
+    said = capsys.readouterr()
+    assert said.out.splitlines()[1].split() == ["idle", "2", "0", "4"]
+    assert said.err.splitlines()[1] == "idle seed 2: wrong, named first: the moon"
+    assert sorted(path.name for path in (tmp_path / "many").iterdir()) == ["idle-1", "idle-2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kernel", "--scenario", "rain", "-o", "x"], "no scenario rain"),
+        (["kernel", "--scenario", "idle", "--topology", "no.yaml", "-o", "x"], "no.yaml: No such file or directory"),
+        (["kernel", "--scenario", "idle"], "Missing option '--output'"),
+    ],
+)
+@needs_namespaces
+def test_a_wrong_command_is_one_line(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["lab", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_namespaces
+def test_a_recorder_that_lost_packets_fails_the_trial(tmp_path: Path, fabric: Topology, monkeypatch: pytest.MonkeyPatch) -> None:
+    lossy = json.dumps({"captures": [{"file": "x.pcap", "dropped": 3}]})
+    monkeypatch.setattr(KernelFabric, "build", lambda *_: None)
+    monkeypatch.setattr(KernelFabric, "run", lambda *_: None)
+    monkeypatch.setattr(trial, "truth_of", lambda *_: json.loads(lossy))
+    with pytest.raises(LabError, match="3 packets were not recorded: this machine is too slow"):
+        run_trial(KernelFabric(fabric), "idle", 1, tmp_path)

@@ -36,9 +36,12 @@ class QueueRate:
 
     def _call(self, method: str, fields: bytes) -> None:
         name = f"{_SERVICE}:{method}".encode()
-        self._socket.sendall(struct.pack(f">Ii{len(name)}si", _VERSION_CALL, len(name), name, 0) + fields + bytes((_STOP,)))
-        head, length = struct.unpack(">Ii", self._read(8))
-        self._read(length + 4)
+        try:
+            self._socket.sendall(struct.pack(f">Ii{len(name)}si", _VERSION_CALL, len(name), name, 0) + fields + bytes((_STOP,)))
+            head, length = struct.unpack(">Ii", self._read(8))
+            self._read(length + 4)
+        except OSError as error:
+            raise LabError(f"the switch does not answer {method}: {error}") from error
         if head & 0xFF != _REPLY:
             raise LabError(f"the switch refuses {method}")
         # the result is field 0, an i32: 0 is success
