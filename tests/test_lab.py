@@ -120,7 +120,9 @@ def test_a_trace_does_not_change_the_icrc() -> None:
 
 
 def test_packets_of_a_phase_are_due_evenly() -> None:
-    assert list(due_times(1_000, [(0.0, 1.0, 4.0), (2.0, 2.5, 2.0)])) == [1_000, 250_001_000, 500_001_000, 750_001_000, 2_000_001_000]
+    phases = [(0.0, 1.0, 4.0), (2.0, 2.5, 2.0)]
+    assert list(due_times(1_000, phases, 0.0)) == [1_000, 250_001_000, 500_001_000, 750_001_000, 2_000_001_000]
+    assert list(due_times(1_000, phases, 0.5)) == [125_001_000, 375_001_000, 625_001_000, 875_001_000, 2_250_001_000]
 
 
 def offered(plan: Plan, topology: Topology, at_s: float) -> dict[tuple[str, str], float]:
@@ -309,7 +311,10 @@ def test_a_sender_leaves_out_what_is_too_late_and_says_so(monkeypatch: pytest.Mo
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     flow = Flow("02:00:00:00:00:01", "02:00:00:00:00:02", "10.0.1.3", "10.0.2.4", 50_000, 0x11, 7)
     # four packets are due before the sender has begun, four while it runs
-    plan = {"start_ns": time.time_ns() - 400_000_000, "streams": [{"socket": ours.detach(), "flow": asdict(flow), "phases": []}]}
+    plan = {
+        "start_ns": time.time_ns() - 400_000_000,
+        "streams": [{"socket": ours.detach(), "flow": asdict(flow), "phases": [], "offset": 0.0}],
+    }
     plan["streams"][0]["phases"] = [(0.0, 0.04, 100.0), (0.5, 0.54, 100.0)]
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(plan)))
     sender.main()

@@ -25,6 +25,8 @@ _LEAD_S = 0.5
 """From the order to send to the first packet: time for the sender to start."""
 _DRAIN_S = 0.5
 """After the last packet: time for the queues to empty."""
+_GOLDEN_RATIO = 0.6180339887
+"""The fractions of its multiples are spread evenly, however many are taken."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +161,10 @@ class Fabric(ABC):
                 "socket": opened[demand.source].fileno(),
                 "flow": asdict(flow),
                 "phases": [(begin, end, load * self.packets_per_second) for begin, end, load in demand.phases],
+                # flows of one rate must not send in step: that would be a burst
+                "offset": number * _GOLDEN_RATIO % 1,
             }
-            for demand, flow in zip(plan.demands, flows, strict=True)
+            for number, (demand, flow) in enumerate(zip(plan.demands, flows, strict=True))
         ]
         sender = self.network.start_module("int_analyzer.lab.sender", descriptors=[one.fileno() for one in opened.values()])
         assert sender.stdin is not None

@@ -36,16 +36,17 @@ class _Stream:
     def __init__(self, start_ns: int, entry: dict[str, Any]) -> None:
         self.socket = socket.socket(fileno=entry["socket"])
         self.frames = Flow(**entry["flow"]).frames()
-        self.due = due_times(start_ns, entry["phases"])
+        self.due = due_times(start_ns, entry["phases"], entry["offset"])
         self.sent = 0
         self.skipped = 0
 
 
-def due_times(start_ns: int, phases: Sequence[tuple[float, float, float]]) -> Iterator[int]:
-    """When packets are due in phases (begin and end in seconds from the start, packets a second), evenly spaced in each."""
+def due_times(start_ns: int, phases: Sequence[tuple[float, float, float]], offset: float) -> Iterator[int]:
+    """When packets are due in phases (begin and end in seconds from the start, packets a second), evenly spaced in each; the first after
+    `offset` (0 to 1) of the space between two."""
     for begin_s, end_s, rate in phases:
         for number in range(int((end_s - begin_s) * rate)):
-            yield start_ns + int((begin_s + number / rate) * _SECOND)
+            yield start_ns + int((begin_s + (number + offset) / rate) * _SECOND)
 
 
 def _send(streams: Sequence[_Stream]) -> None:
