@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -213,6 +214,17 @@ def test_a_node_sees_neither_the_host_nor_its_neighbours() -> None:
 def test_what_a_program_complains_of_becomes_one_line() -> None:
     with Network() as network, pytest.raises(LabError, match=r"^a: ip link set eth7 up: Cannot find device \"eth7\"$"):
         network.add_node("a").run(["ip", "link", "set", "eth7", "up"])
+
+
+@needs_namespaces
+def test_a_user_who_may_make_namespaces_needs_no_root(tmp_path: Path) -> None:
+    below = ["unshare", "--user", "--map-root-user"]
+    if shutil.which("unshare") is None or subprocess.run([*below, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("user namespaces are not permitted here")
+    command = [*below, sys.executable, "-m", "int_analyzer", "lab", "kernel", "--scenario", "microburst", "-o", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Right: named first: " in done.stdout
 
 
 HELD = """

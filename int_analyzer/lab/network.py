@@ -8,6 +8,7 @@ process itself is in an empty namespace: what is run by mistake outside a node c
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 import subprocess
@@ -75,7 +76,7 @@ class Network:
     def __enter__(self) -> Network:
         host = self._opened()
         _leave()
-        self._exit.callback(_enter, host)
+        self._exit.callback(_return, host)
         self._home = self._opened()
         self._exit.callback(self._end_programs)
         return self
@@ -161,6 +162,13 @@ def _leave() -> None:
 def _enter(descriptor: int) -> None:
     if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
         raise LabError(f"a network namespace cannot be entered: {os.strerror(ctypes.get_errno())}")
+
+
+def _return(descriptor: int) -> None:
+    """Go back to where the process came from. Below a user namespace that is forbidden, and the empty namespace will do: what comes after
+    a lab needs no network."""
+    if _libc.setns(descriptor, _CLONE_NEWNET) != 0 and ctypes.get_errno() != errno.EPERM:
+        raise LabError(f"the network cannot be entered again: {os.strerror(ctypes.get_errno())}")
 
 
 def _end_with_parent() -> None:
