@@ -216,13 +216,26 @@ def test_what_a_program_complains_of_becomes_one_line() -> None:
         network.add_node("a").run(["ip", "link", "set", "eth7", "up"])
 
 
-@needs_namespaces
-def test_a_user_who_may_make_namespaces_needs_no_root(tmp_path: Path) -> None:
-    below = ["unshare", "--user", "--map-root-user"]
-    if shutil.which("unshare") is None or subprocess.run([*below, "true"], capture_output=True, check=False).returncode != 0:
+BELOW = ["unshare", "--user", "--map-root-user", sys.executable, "-m", "int_analyzer", "lab"]
+
+
+def run_below_a_user_namespace(*arguments: str) -> subprocess.CompletedProcess[str]:
+    if shutil.which("unshare") is None or subprocess.run([*BELOW[:3], "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("user namespaces are not permitted here")
-    command = [*below, sys.executable, "-m", "int_analyzer", "lab", "kernel", "--scenario", "microburst", "-o", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run([*BELOW, *arguments], capture_output=True, text=True, check=False)
+
+
+@needs_namespaces
+def test_root_of_a_user_namespace_is_told_that_linux_nodes_need_more(tmp_path: Path) -> None:
+    done = run_below_a_user_namespace("kernel", "--scenario", "idle", "-o", str(tmp_path))
+    assert done.returncode == 2
+    assert "missing: root of the machine: run it as root: a user namespace may not add IOAM namespaces" in done.stderr
+
+
+@needs_namespaces
+@pytest.mark.skipif(shutil.which("simple_switch_grpc") is None, reason="no simple_switch_grpc")
+def test_bmv2_switches_need_no_root_of_the_machine(tmp_path: Path) -> None:
+    done = run_below_a_user_namespace("bmv2", "--scenario", "incast", "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "Right: named first: " in done.stdout
 

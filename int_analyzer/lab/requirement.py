@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from int_analyzer.errors import LabError
@@ -14,6 +16,7 @@ from int_analyzer.installation import GOOD, kernel_ioam
 
 KERNEL, BMV2 = "kernel", "bmv2"
 _SWITCH = "simple_switch_grpc"
+_ALL_USERS = "4294967295"
 _CLONE_NEWNET = 0x4000_0000
 
 
@@ -32,6 +35,7 @@ def requirements(lab: str) -> Iterator[Requirement]:
         yield Requirement(tool, shutil.which(tool) is not None, "install iproute2")
     yield Requirement("right to make namespaces", _may_make_namespaces(), "run it as root, or below: unshare --user --map-root-user")
     if lab == KERNEL:
+        yield Requirement("root of the machine", _is_root_of_the_machine(), "run it as root: a user namespace may not add IOAM namespaces")
         ioam = kernel_ioam()
         yield Requirement(ioam.name, ioam.state == GOOD, f"{ioam.found}; boot Linux 5.15 or newer with IPv6")
     else:
@@ -44,6 +48,13 @@ def check(lab: str) -> None:
     missing = [f"{one.name}: {one.remedy}" for one in requirements(lab) if not one.present]
     if missing:
         raise LabError(f"lab {lab} cannot run here; missing: {'; '.join(missing)}")
+
+
+def _is_root_of_the_machine() -> bool:
+    """Root, and not of a user namespace: the kernel asks for that where IOAM namespaces are added (GENL_ADMIN_PERM in net/ipv6/ioam6.c)."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return False
+    return Path("/proc/self/uid_map").read_text().split() == ["0", "0", _ALL_USERS]
 
 
 def _may_make_namespaces() -> bool:
