@@ -79,6 +79,8 @@ def test_the_shipped_topology_has_two_equal_ways_between_leaves_and_one_to_its_o
         (("2: h2", "2: h1"), "switches.s1.ports: two ports lead to one neighbour"),
         (("{id: 1", "{id: 1, speed: 5"), "switches.s1.speed: nothing reads this key"),
         (("hosts:", "guests:"), "hosts: is missing"),
+        (("  s1:", "  leaf-one:"), "switches.leaf-one: is no name"),
+        (("  h2: 10", "  h2: 10.0.0.3\n  monitor: 10"), "hosts.monitor: is no name"),
         (("switches:", "switches: ["), "while parsing a flow"),
     ],
 )

@@ -14,12 +14,11 @@ from int_analyzer.lab.fabric import CapturePoint, Fabric
 from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.scenario import Plan, Slowdown
 from int_analyzer.lab.telemetry import MODES, Telemetry, telemetry_of
-from int_analyzer.lab.topology import Host, Topology, interface, port_mac
+from int_analyzer.lab.topology import MONITOR, Host, Topology, interface, port_mac
 
 if TYPE_CHECKING:
     from int_analyzer.lab.switch import Bmv2Switch
 
-MONITOR = "monitor"
 _LINK_PACKETS = 500
 """Packets a second through a port. BMv2 forwards some ten thousand on a core, and all switches share the cores of this machine."""
 _QUEUE_PACKETS = 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -13,7 +14,12 @@ import yaml
 
 from int_analyzer.errors import TopologyError
 
+MONITOR = "monitor"
+"""The node that is no part of a fabric but hears from all of it."""
+
 _BUILT_IN = "topologies"
+_NAME = re.compile(r"[A-Za-z0-9]{1,7}")
+"""Two names and a dash are the name of an interface, which has 15 characters at most (IFNAMSIZ)."""
 _EMBEDDED = int(ipaddress.IPv6Address("2001:db8::"))
 """IPv6 addresses of hosts: the documentation prefix with the IPv4 address as its last 32 bits (RFC 3849)."""
 
@@ -127,6 +133,10 @@ class _Reader:
         top = self._table(document, "")
         switches = {name: self._switch(name, entry) for name, entry in self._table(top.get("switches"), "switches").items()}
         addresses = self._table(top.get("hosts"), "hosts")
+        for section, names in (("switches", switches), ("hosts", addresses)):
+            for name in names:
+                if not isinstance(name, str) or not _NAME.fullmatch(name) or name == MONITOR:
+                    raise self._error(f"{section}.{name}", "is no name: one to seven letters and digits, and not monitor")
         ids = [switch.id for switch in switches.values()]
         if len(set(ids)) != len(ids):
             raise self._error("switches", "two switches have one id")
