@@ -52,7 +52,7 @@ class Host:
 
     @property
     def mac(self) -> str:
-        return _mac(0, int(ipaddress.IPv4Address(self.ipv4)) & 0xFFFF)
+        return _mac(0, int(ipaddress.IPv4Address(self.ipv4)))
 
 
 @dataclass(frozen=True)
