@@ -5,7 +5,9 @@ IntAnalyzerError
 ├── SourceError     the capture cannot be reached: missing, empty folder, no permission
 ├── ProfileError    the profile says something that cannot be
 ├── ScenarioError   a scenario cannot be simulated as asked
-└── TruthError      a truth file cannot be understood
+├── TruthError      a truth file cannot be understood
+├── TopologyError   the topology file of a lab says something that cannot be
+└── LabError        a lab cannot be built or run here: what is missing, or what the system refused
 """
 
 from __future__ import annotations
@@ -55,3 +57,17 @@ class TruthError(IntAnalyzerError):
 
 class ScenarioError(IntAnalyzerError):
     """A scenario is not known, or does not arise with the settings given."""
+
+
+class TopologyError(IntAnalyzerError):
+    """A topology file is not valid: path, key (dotted) and reason."""
+
+    def __init__(self, path: object, key: str, reason: str) -> None:
+        super().__init__(f"{path}: {key}: {reason}" if key else f"{path}: {reason}")
+        self.path = str(path)
+        self.key = key
+        self.reason = reason
+
+
+class LabError(IntAnalyzerError):
+    """A lab cannot be built or run here."""

@@ -32,15 +32,20 @@ _CORE = (
 _EXTRA = (
     ("scapy", "scapy", "no packet generator, fewer tests"),
     ("pyshark", "pyshark", "no cross-check against tshark"),
-    ("p4runtime-shell", "p4runtime_sh", "no P4Runtime control of a lab switch"),
+    ("p4runtime-shell", "p4runtime_sh", "no lab of BMv2 switches"),
+    ("PyYAML", "yaml", "no lab: it reads topologies"),
 )
 _TOOLS = (
     ("tshark", "cross-checks against Wireshark are skipped"),
     ("tcpdump", "captures must come from elsewhere; one benchmark is skipped"),
     ("gcc", "no comparison with C in make bench"),
+    ("ip", "no lab: install iproute2"),
+    ("tc", "no lab of Linux nodes: install iproute2"),
+    ("simple_switch_grpc", "no lab of BMv2 switches: install BMv2 (behavioral-model) with its P4Runtime server and Thrift"),
+    ("p4c-bm2-ss", "programs of p4/ cannot be compiled anew; those that come along are compiled"),
     ("dot", "int-analyzer graph --format dot cannot be drawn here; --format svg needs nothing"),
 )
-
+_IOAM_SETTING = Path("/proc/sys/net/ipv6/conf/all/ioam6_enabled")
 
 KERNELS = ("decode_batch", "fold_packets", "fold_reports", "fold_mirrors", "_fill_index")
 """What warmup compiles and keeps: all that an analysis needs."""
@@ -70,6 +75,7 @@ def checks() -> Iterator[Check]:
         path = shutil.which(tool)
         yield Check(tool, GOOD, path) if path else Check(tool, LACKING, "not found", consequence)
     yield _capture_permission()
+    yield kernel_ioam()
 
 
 def _python() -> Check:
@@ -138,6 +144,13 @@ def _capture_permission() -> Check:
     except OSError as error:
         return Check("live capture", LACKING, error.strerror or str(error), "needs root or CAP_NET_RAW; captures from files and pipes work")
     return Check("live capture", GOOD, "permitted")
+
+
+def kernel_ioam() -> Check:
+    """Whether this kernel can be a node that fills IOAM traces (net/ipv6/ioam6.c). That it can write empty ones is not needed."""
+    if _IOAM_SETTING.exists():
+        return Check("kernel IOAM", GOOD, "present")
+    return Check("kernel IOAM", LACKING, f"no {_IOAM_SETTING}", "no lab of Linux nodes: needs Linux 5.15 or newer with IPv6")
 
 
 def home_relative(text: str) -> str:

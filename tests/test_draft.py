@@ -49,6 +49,12 @@ UNITS = {
     "bmv2-tutorials-mri": Units("packets" if MRI_DECODED else "unknown"),
     "linux-ioam-spine-to-leaf": Units("bytes", None, None, "unknown", "unknown", "posix"),
     "linux-ioam": Units("unknown", None, None, "unknown", "unknown", "posix"),
+    "bmv2-int-md-erspan-slow-link": Units("packets", None, None, "us", "us", "auto"),
+    "bmv2-int-md-idle": Units("unknown", None, None, "us", "us", "auto"),
+    "bmv2-int-md-incast": Units("packets", None, None, "us", "us", "auto"),
+    "bmv2-int-mx-microburst": Units("packets", None, None, "us", "us", "auto"),
+    "bmv2-int-xd-polarised": Units("packets", None, None, "us", "us", "auto"),
+    "bmv2-ioam-incast": Units("packets", None, None, "ns", "unknown", "auto"),
 }
 REPORT_PORTS = {
     "bmv2-laofan-int-md-v2.1": (1234,),
@@ -56,8 +62,23 @@ REPORT_PORTS = {
     "bmv2-geant-int-v1.0": (6000,),
     "bmv2-onos-int-v1.0": (32766,),
     "bmv2-stratum-fabric-v1model-xd": (32766,),
+    "bmv2-int-md-idle": (32766,),
+    "bmv2-int-md-incast": (32766,),
+    "bmv2-int-mx-microburst": (32766,),
+    "bmv2-int-xd-polarised": (32766,),
+    "bmv2-ioam-incast": (32766,),
 }
-DSCP = {"bmv2-laofan-int-md-v2.1": 0x17, "bmv2-laofan-int-md-v2.1-healthy": 0x17, "bmv2-geant-int-v1.0": 0x20, "bmv2-onos-int-v1.0": 0x17}
+DSCP = {
+    "bmv2-laofan-int-md-v2.1": 0x17,
+    "bmv2-laofan-int-md-v2.1-healthy": 0x17,
+    "bmv2-geant-int-v1.0": 0x20,
+    "bmv2-onos-int-v1.0": 0x17,
+    "bmv2-int-md-erspan-slow-link": 0x17,
+    # here a port marks INT, and the guess is only what all of its packets share
+    "bmv2-int-md-idle": 26,
+    "bmv2-int-md-incast": 26,
+    "bmv2-int-mx-microburst": 26,
+}
 FOLDERS = sorted(UNITS)
 
 

@@ -25,6 +25,7 @@ from int_analyzer.cli import (
     formats,
     generate,
     graph,
+    lab,
     profile,
     score,
     show,
@@ -70,6 +71,7 @@ app.command("generate", cls=generate.Command, short_help="captures of simulated 
 )
 app.add_typer(profile.app, name="profile", short_help="draft or check a profile: units, names, ports")
 app.command("score", short_help="how often the right port is named, against known answers", epilog=score.EXAMPLES)(score.score)
+app.add_typer(lab.app, name="lab", short_help="real data planes on this machine, with a known answer")
 app.command("doctor", short_help="what is installed, what would not work and why", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.command("warmup", short_help="compile the kernels into the cache", epilog=warmup.EXAMPLES)(warmup.warmup)
 

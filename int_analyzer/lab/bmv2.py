@@ -1,0 +1,89 @@
+"""The fabric whose switches are BMv2 (simple_switch_grpc) with the program of p4/bmv2, and a monitor that every switch reports to."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from int_analyzer.lab.constant import MODE_IOAM
+from int_analyzer.lab.entry import MONITOR_MAC, MONITOR_PORT, entries_of
+from int_analyzer.lab.fabric import CapturePoint, Fabric
+from int_analyzer.lab.frame import Flow
+from int_analyzer.lab.scenario import Plan, Slowdown
+from int_analyzer.lab.telemetry import MODES, Telemetry, telemetry_of
+from int_analyzer.lab.topology import MONITOR, Host, Topology, interface, port_mac
+
+if TYPE_CHECKING:
+    from int_analyzer.lab.switch import Bmv2Switch
+
+_LINK_PACKETS = 500
+"""Packets a second through a port. BMv2 forwards some ten thousand on a core, and all switches share the cores of this machine."""
+_QUEUE_PACKETS = 100
+_FRAME_BYTES = 1098  # Ethernet, IPv4, UDP, BTH, 1024 bytes, ICRC
+
+
+class Bmv2Fabric(Fabric):
+    """BMv2 switches."""
+
+    data_plane = "BMv2 simple_switch_grpc"
+    program = "p4/bmv2/int.p4"
+    link_bps = _LINK_PACKETS * _FRAME_BYTES * 8
+    packets_per_second = _LINK_PACKETS
+
+    def __init__(self, topology: Topology, telemetry: Telemetry | None = None) -> None:
+        super().__init__(topology)
+        self.telemetry = telemetry if telemetry is not None else telemetry_of(topology)
+        self.units = {"queue_depth": "packets", "packet_bytes": _FRAME_BYTES, "time": "us"}
+        # an IOAM trace has its transit delay in nanoseconds (RFC 9197 §4.4.2.5), INT what the device has
+        self.units["hop_latency"] = "ns" if MODES[self.telemetry.mode] == MODE_IOAM else "us"
+        self._switches: dict[str, Bmv2Switch] = {}
+
+    def build_switches(self, plan: Plan) -> None:
+        # gRPC and P4Runtime shell take a second to load: only who starts a switch pays for it
+        from int_analyzer.lab.switch import Bmv2Switch
+
+        folder = Path(self._exit.enter_context(tempfile.TemporaryDirectory(prefix="int-analyzer-lab-")))
+        monitor = self.network.add_node(MONITOR)
+        for switch in self.topology.switches.values():
+            node, name = self.network.nodes[switch.name], interface(switch.name, MONITOR)
+            there = interface(MONITOR, switch.name)
+            self.network.add_link(node, name, port_mac(switch, MONITOR_PORT), monitor, there, MONITOR_MAC)
+            ports = {port: interface(switch.name, neighbour) for port, neighbour in switch.ports.items()}
+            process = Bmv2Switch(self.network, node, {**ports, MONITOR_PORT: name}, folder)
+            self._switches[switch.name] = self._exit.enter_context(contextlib.closing(process))
+        for switch in self.topology.switches.values():
+            process = self._switches[switch.name]
+            process.install()
+            process.apply(entries_of(self.topology, switch, self.telemetry, plan.pinned))
+            for port in switch.ports:
+                process.queues.set_rate(port, _LINK_PACKETS)
+                process.queues.set_depth(port, _QUEUE_PACKETS)
+
+    def flow(self, source: Host, destination: Host, number: int, chance: random.Random) -> Flow:
+        six = MODES[self.telemetry.mode] == MODE_IOAM
+        return Flow(
+            source.mac,
+            self.mac(source.switch, source.name),
+            source.ipv6 if six else source.ipv4,
+            destination.ipv6 if six else destination.ipv4,
+            source_port=chance.randrange(0xC000, 0x10000),
+            dest_qp=0x11 + number,
+            first_psn=chance.randrange(0x100_0000),
+        )
+
+    def address(self, host: Host) -> str:
+        return host.ipv6 if MODES[self.telemetry.mode] == MODE_IOAM else host.ipv4
+
+    def port_id(self, node: str, port: int) -> int:
+        return port
+
+    def points(self) -> list[CapturePoint]:
+        """What the monitor receives, a file for each switch."""
+        return [CapturePoint(MONITOR, interface(MONITOR, name), "in", f"{name}-{MONITOR}.pcap") for name in self.topology.switches]
+
+    def slow_down(self, slowdown: Slowdown, fraction: float) -> None:
+        port = self.topology.switches[slowdown.node].port_to(slowdown.neighbour)
+        self._switches[slowdown.node].queues.set_rate(port, max(1, int(_LINK_PACKETS * fraction)))

@@ -1,0 +1,26 @@
+"""Numbers that the P4 programs and the control plane must agree on: the same names and values as in p4/include/defines.p4."""
+
+from __future__ import annotations
+
+ROCE_PORT = 4791
+REPORT_PORT = 32766
+INT_PORT = 5000
+INT_DSCP = 0x17
+
+INT_TYPE_MD, INT_TYPE_MX = 1, 3
+INT_NPT_DSCP, INT_NPT_PORT = 0, 1
+INT_VERSION = 2
+REPORT_VERSION = 2
+REPORT_TYPE_INT = 1
+REPORT_INNER_ETHERNET = 3
+
+DROP_TTL_ZERO, DROP_ROUTE_MISS = 26, 29
+
+IOAM_NAMESPACE = 123
+IOAM_TRACE_TYPE = 0xCA_0000
+
+ERSPAN_SESSION = 1
+
+MODE_NONE, MODE_MD, MODE_MX, MODE_XD, MODE_IOAM = range(5)
+FORMAT_NONE, FORMAT_REPORT, FORMAT_ERSPAN = range(3)
+REPORT_SESSION = 1

@@ -1,0 +1,194 @@
+"""A fabric in a network of namespaces, and a scenario run on it: what all data planes have in common."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from int_analyzer.errors import LabError
+from int_analyzer.lab.frame import Flow
+from int_analyzer.lab.network import Network
+from int_analyzer.lab.recorder import open_point
+from int_analyzer.lab.scenario import END_S, Demand, Plan, Slowdown
+from int_analyzer.lab.topology import Host, Topology, interface, port_mac
+
+_SECOND = 1_000_000_000
+_LEAD_S = 0.5
+"""From the order to send to the first packet: time for the sender to start."""
+_DRAIN_S = 0.5
+"""After the last packet: time for the queues to empty."""
+_GOLDEN_RATIO = 0.6180339887
+"""The fractions of its multiples are spread evenly, however many are taken."""
+
+
+@dataclass(frozen=True)
+class CapturePoint:
+    """A place that is recorded: the interface of a node, which direction counts there, and the file."""
+
+    node: str
+    interface: str
+    direction: str
+    file: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """What happened: when the scenario began, the flows with what was sent of each, what each file has, and how many packets were left
+    out because the sender could not send them in time."""
+
+    start_ns: int
+    flows: tuple[tuple[Demand, Flow, int], ...]
+    captured: Mapping[str, Mapping[str, int]]
+    skipped: int
+
+
+class Fabric(ABC):
+    """Nodes, links and hosts of a topology; a data plane says what a switch is. Use it as a context."""
+
+    data_plane: ClassVar[str]
+    program: ClassVar[str]
+    link_bps: ClassVar[int]
+    packets_per_second: ClassVar[float]
+    """What a link carries, in packets of the flows."""
+    units: Mapping[str, object]
+    """What the values in the telemetry mean, as the profile's table has it."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.network = Network()
+        self._exit = ExitStack()
+
+    def __enter__(self) -> Fabric:
+        self._exit.enter_context(self.network)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exit.close()
+
+    @abstractmethod
+    def build_switches(self, plan: Plan) -> None:
+        """Make the namespaces of the switches, whose links are there, forward."""
+
+    @abstractmethod
+    def flow(self, source: Host, destination: Host, number: int, chance: random.Random) -> Flow:
+        """The packets of a flow between two hosts."""
+
+    @abstractmethod
+    def address(self, host: Host) -> str:
+        """The address of a host in the captures."""
+
+    @abstractmethod
+    def port_id(self, node: str, port: int) -> int:
+        """The number of a port in the telemetry."""
+
+    @abstractmethod
+    def points(self) -> list[CapturePoint]:
+        """Where the monitor sits."""
+
+    @abstractmethod
+    def slow_down(self, slowdown: Slowdown, fraction: float) -> None:
+        """Let a port carry a fraction of its rate from now on."""
+
+    def build(self, plan: Plan) -> None:
+        """All nodes and links, then the switches."""
+        topology, network = self.topology, self.network
+        for name in (*topology.switches, *topology.hosts):
+            network.add_node(name)
+        for a, b in topology.links():
+            network.add_link(network.nodes[a], interface(a, b), self.mac(a, b), network.nodes[b], interface(b, a), self.mac(b, a))
+        self.build_switches(plan)
+
+    def mac(self, node: str, neighbour: str) -> str:
+        """The hardware address of a node's interface towards a neighbour."""
+        if node in self.topology.hosts:
+            return self.topology.hosts[node].mac
+        switch = self.topology.switches[node]
+        return port_mac(switch, switch.port_to(neighbour))
+
+    def run(self, plan: Plan, folder: Path, seed: int) -> Run:
+        """Send what the plan says and record at all points meanwhile."""
+        with ExitStack() as sockets:
+            recorder, paths = self._start_recorder(folder, sockets)
+            # the seed of the plan's choices and that of the ports and queue pairs must not be one sequence
+            chance = random.Random(f"flows {seed}")
+            flows = [
+                self.flow(self.topology.hosts[demand.source], self.topology.hosts[demand.destination], number, chance)
+                for number, demand in enumerate(plan.demands)
+            ]
+            start_ns = time.time_ns() + int(_LEAD_S * _SECOND)
+            sender = self._start_sender(plan, flows, start_ns, sockets)
+            for at_s, slowdown, fraction in _turns(plan):
+                _sleep_until(start_ns + int(at_s * _SECOND))
+                self.slow_down(slowdown, fraction)
+            sent = json.loads(_output(sender, "the sender"))
+            _sleep_until(start_ns + int((END_S + _DRAIN_S) * _SECOND))
+            recorder.terminate()
+            captured = json.loads(_output(recorder, "the recorder"))
+        counts = {paths[path]: count for path, count in captured.items()}
+        return Run(start_ns, tuple(zip(plan.demands, flows, sent["sent"], strict=True)), counts, sent["skipped"])
+
+    def _start_recorder(self, folder: Path, sockets: ExitStack) -> tuple[Any, dict[str, str]]:
+        arguments, descriptors, paths = [], [], {}
+        for point in self.points():
+            with self.network.nodes[point.node].entered():
+                opened = sockets.enter_context(open_point(point.interface))
+            path = str(folder / point.file)
+            paths[path] = point.file
+            descriptors.append(opened.fileno())
+            arguments.append(f"{path}:{opened.fileno()}:{point.direction}")
+        recorder = self.network.start_module("int_analyzer.lab.recorder", *arguments, descriptors=descriptors)
+        assert recorder.stdout is not None
+        if recorder.stdout.readline() != b"\n":
+            raise LabError("the recorder did not start")
+        return recorder, paths
+
+    def _start_sender(self, plan: Plan, flows: list[Flow], start_ns: int, sockets: ExitStack) -> Any:
+        opened = {}
+        for name, host in self.topology.hosts.items():
+            with self.network.nodes[name].entered():
+                opened[name] = sockets.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+                opened[name].bind((interface(name, host.switch), 0))
+        streams = [
+            {
+                "socket": opened[demand.source].fileno(),
+                "flow": asdict(flow),
+                "phases": [(begin, end, load * self.packets_per_second) for begin, end, load in demand.phases],
+                # flows of one rate must not send in step: that would be a burst
+                "offset": number * _GOLDEN_RATIO % 1,
+            }
+            for number, (demand, flow) in enumerate(zip(plan.demands, flows, strict=True))
+        ]
+        sender = self.network.start_module("int_analyzer.lab.sender", descriptors=[one.fileno() for one in opened.values()])
+        assert sender.stdin is not None
+        sender.stdin.write(json.dumps({"start_ns": start_ns, "streams": streams}).encode())
+        sender.stdin.close()
+        return sender
+
+
+def _turns(plan: Plan) -> Iterator[tuple[float, Slowdown, float]]:
+    """When which port changes to which fraction of its rate, in order."""
+    turns = []
+    for slowdown in plan.slowdowns:
+        turns += [(slowdown.from_s, slowdown, slowdown.fraction), (slowdown.to_s, slowdown, 1.0)]
+    yield from sorted(turns, key=lambda turn: turn[0])
+
+
+def _sleep_until(moment_ns: int) -> None:
+    ahead = moment_ns - time.time_ns()
+    if ahead > 0:
+        time.sleep(ahead / _SECOND)
+
+
+def _output(program: Any, name: str) -> str:
+    text = program.stdout.read().decode()
+    if program.wait() != 0:
+        raise LabError(f"{name} ended with exit code {program.returncode}")
+    return str(text)

@@ -1,0 +1,56 @@
+"""One BMv2 switch: its process in a node, its program and tables by P4Runtime, its queues by Thrift."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+
+from int_analyzer.errors import LabError
+from int_analyzer.lab import control
+from int_analyzer.lab.entry import Entry
+from int_analyzer.lab.network import Network, Node
+from int_analyzer.lab.queue_rate import QueueRate
+
+_PROGRAM, _P4INFO = "bmv2.json", "bmv2.p4info.txtpb"
+_LOG_LINES = 3
+
+
+class Bmv2Switch:
+    """A simple_switch_grpc process in a node. `ports`: interface by port number; `folder`: for its socket and its log."""
+
+    def __init__(self, network: Network, node: Node, ports: Mapping[int, str], folder: Path) -> None:
+        self.name = node.name
+        self._node = node
+        self._log = folder / f"{node.name}.log"
+        # A socket in the file system can be reached from every network namespace.
+        self._address = f"unix:{folder / node.name}"
+        self._exit = contextlib.ExitStack()
+        command = ["simple_switch_grpc", "--no-p4", "--device-id", str(control.DEVICE), "--log-level", "off"]
+        for port, interface in ports.items():
+            command += ["-i", f"{port}@{interface}"]
+        self._process = network.start(node, [*command, "--", "--grpc-server-addr", self._address], log=self._log)
+
+    def install(self) -> None:
+        """Give it the program that comes with this package, and connect to its queues."""
+        programs = resources.files(__package__) / "programs"
+        with resources.as_file(programs / _PROGRAM) as program, resources.as_file(programs / _P4INFO) as p4info:
+            try:
+                control.install_program(self._address, self.name, p4info, program)
+            except LabError as error:
+                said = self._log.read_text(errors="replace").split("\n")[-_LOG_LINES:]
+                raise LabError(f"{error}; simple_switch_grpc said: {' '.join(' '.join(said).split()) or 'nothing'}") from error
+        with self._node.entered():
+            try:
+                self.queues = self._exit.enter_context(contextlib.closing(QueueRate()))
+            except OSError as error:
+                raise LabError(f"{self.name}: no Thrift server ({error.strerror}): the lab needs a BMv2 built with Thrift") from error
+
+    def apply(self, entries: Iterable[Entry]) -> control.Change:
+        """Make its tables hold exactly these entries."""
+        return control.apply_entries(self._address, self.name, entries)
+
+    def close(self) -> None:
+        """Close what is connected to it; the process ends with its network."""
+        self._exit.close()

@@ -1,0 +1,85 @@
+/* Routing by destination, with equal-cost groups by hash. A packet that is dropped here says why. */
+
+control Forward(inout headers_t hdr, inout ingress_metadata_t meta, inout ingress_intrinsic_metadata_for_tm_t tm) {
+    Hash<bit<16>>(HashAlgorithm_t.CRC16) hash4;
+    Hash<bit<16>>(HashAlgorithm_t.CRC16) hash6;
+
+    action drop(bit<8> reason) {
+        meta.dropped = 1;
+        meta.mirror.drop_reason = reason;
+    }
+
+    action to_port(bit<9> port, bit<48> src_mac, bit<48> dst_mac) {
+        tm.ucast_egress_port = port;
+        hdr.ethernet.src_mac = src_mac;
+        hdr.ethernet.dst_mac = dst_mac;
+    }
+
+    // Tofino masks where BMv2 divides: members is their number, a power of two, less one.
+    action to_group(bit<16> group, bit<16> members) {
+        meta.ecmp_group = group;
+        meta.ecmp_index = meta.ecmp_hash & members;
+    }
+
+    table route4 {
+        key = {
+            hdr.ipv4.dst: lpm;
+        }
+        actions = {
+            to_port;
+            to_group;
+            drop;
+        }
+        size = (int)ROUTES;
+        const default_action = drop(DROP_ROUTE_MISS);
+    }
+
+    table route6 {
+        key = {
+            hdr.ipv6.dst: lpm;
+        }
+        actions = {
+            to_port;
+            to_group;
+            drop;
+        }
+        size = (int)ROUTES;
+        const default_action = drop(DROP_ROUTE_MISS);
+    }
+
+    table ecmp {
+        key = {
+            meta.ecmp_group: exact;
+            meta.ecmp_index: exact;
+        }
+        actions = {
+            to_port;
+            drop;
+        }
+        size = (int)ECMP_MEMBERS;
+        const default_action = drop(DROP_ROUTE_MISS);
+    }
+
+    apply {
+        if (hdr.ipv4.isValid()) {
+            meta.ecmp_hash = hash4.get({ hdr.ipv4.src, hdr.ipv4.dst, hdr.udp.src_port, meta.udp_port });
+            if (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 1) {
+                drop(DROP_TTL_ZERO);
+            } else {
+                route4.apply();
+                hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
+            }
+        } else if (hdr.ipv6.isValid()) {
+            meta.ecmp_hash = hash6.get({ hdr.ipv6.src, hdr.ipv6.dst, hdr.udp.src_port, meta.udp_port });
+            if (hdr.ipv6.hop_limit == 0 || hdr.ipv6.hop_limit == 1) {
+                drop(DROP_TTL_ZERO);
+            } else {
+                route6.apply();
+                hdr.ipv6.hop_limit = hdr.ipv6.hop_limit - 1;
+            }
+        }
+        if (meta.ecmp_group != 0) {
+            ecmp.apply();
+        }
+    }
+}

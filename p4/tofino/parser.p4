@@ -1,0 +1,304 @@
+/* Ethernet to BTH in the ingress; in the egress the same behind what the ingress or a mirror put in front. A stack of hops is never taken
+ * up: Tofino has no headers of varying length. At a sink the parser walks over it, which takes it out of the packet. */
+
+parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadata_t meta,
+                        out ingress_intrinsic_metadata_t intrinsic) {
+    state start {
+        packet.extract(intrinsic);
+        packet.advance(PORT_METADATA_SIZE);
+        transition parse_ethernet;
+    }
+
+    state parse_ethernet {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHERTYPE_IPV4: parse_ipv4;
+            ETHERTYPE_IPV6: parse_ipv6;
+            default: accept;
+        }
+    }
+
+    state parse_ipv4 {
+        packet.extract(hdr.ipv4);
+        meta.dscp = hdr.ipv4.dscp;
+        transition select(hdr.ipv4.ihl, hdr.ipv4.fragment, hdr.ipv4.protocol) {
+            (5, 0, PROTOCOL_UDP): parse_udp;
+            default: accept;
+        }
+    }
+
+    state parse_ipv6 {
+        packet.extract(hdr.ipv6);
+        meta.dscp = hdr.ipv6.dscp;
+        transition select(hdr.ipv6.next_header) {
+            PROTOCOL_UDP: parse_udp;
+            default: accept;
+        }
+    }
+
+    state parse_udp {
+        packet.extract(hdr.udp);
+        meta.udp_port = hdr.udp.dst_port;
+        transition select(hdr.udp.dst_port, meta.dscp) {
+            (INT_PORT, _): parse_shim;
+            (_, INT_DSCP): parse_shim;
+            (ROCE_PORT, _): parse_bth;
+            default: accept;
+        }
+    }
+
+    state parse_shim {
+        packet.extract(hdr.int_shim);
+        transition select(hdr.int_shim.type, hdr.int_shim.npt, packet.lookahead<bit<4>>()) {
+            (INT_TYPE_MD, INT_NPT_PORT, INT_VERSION): parse_original_port;
+            (INT_TYPE_MX, INT_NPT_PORT, INT_VERSION): parse_original_port;
+            (INT_TYPE_MD, INT_NPT_DSCP, INT_VERSION): parse_int;
+            (INT_TYPE_MX, INT_NPT_DSCP, INT_VERSION): parse_int;
+            default: accept;
+        }
+    }
+
+    state parse_original_port {
+        meta.udp_port = hdr.int_shim.next;
+        transition parse_int;
+    }
+
+    state parse_int {
+        packet.extract(hdr.int_header);
+        transition accept;
+    }
+
+    state parse_bth {
+        packet.extract(hdr.bth);
+        transition accept;
+    }
+}
+
+parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_t meta,
+                       out egress_intrinsic_metadata_t intrinsic) {
+    ParserCounter() counter;
+
+    state start {
+        packet.extract(intrinsic);
+        transition select(packet.lookahead<bit<8>>()) {
+            BRIDGED: parse_bridge;
+            default: parse_mirror;
+        }
+    }
+
+    state parse_bridge {
+        packet.extract(hdr.bridge);
+        transition parse_ethernet;
+    }
+
+    // a copy is not looked into further than its length
+    state parse_mirror {
+        packet.extract(meta.mirror);
+        transition parse_copy;
+    }
+
+    state parse_copy {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHERTYPE_IPV4: parse_copied_ipv4;
+            ETHERTYPE_IPV6: parse_copied_ipv6;
+            default: accept;
+        }
+    }
+
+    state parse_copied_ipv4 {
+        packet.extract(hdr.ipv4);
+        transition accept;
+    }
+
+    state parse_copied_ipv6 {
+        packet.extract(hdr.ipv6);
+        transition accept;
+    }
+
+    state parse_ethernet {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHERTYPE_IPV4: parse_ipv4;
+            ETHERTYPE_IPV6: parse_ipv6;
+            default: accept;
+        }
+    }
+
+    state parse_ipv4 {
+        packet.extract(hdr.ipv4);
+        transition select(hdr.ipv4.ihl, hdr.ipv4.fragment, hdr.ipv4.protocol) {
+            (5, 0, PROTOCOL_UDP): parse_udp;
+            default: accept;
+        }
+    }
+
+    state parse_ipv6 {
+        packet.extract(hdr.ipv6);
+        transition select(hdr.ipv6.next_header) {
+            PROTOCOL_UDP: parse_udp6;
+            PROTOCOL_HOP_BY_HOP: check_hop_by_hop;
+            default: accept;
+        }
+    }
+
+    state parse_udp6 {
+        packet.extract(hdr.udp);
+        transition select(hdr.udp.dst_port) {
+            ROCE_PORT: parse_bth;
+            default: accept;
+        }
+    }
+
+    // nothing but our trace, of the size that our sources give it
+    state check_hop_by_hop {
+        transition select(packet.lookahead<bit<128>>()[127:112], packet.lookahead<bit<128>>()[95:64], packet.lookahead<bit<128>>()[63:48]) {
+            (8w17 ++ (bit<8>)((IOAM_HEADER_WORDS >> 1) - 1), IOAM_OPTION ++ 8w106 ++ 16w0, IOAM_NAMESPACE): parse_ioam;
+            default: accept;
+        }
+    }
+
+    state parse_ioam {
+        packet.extract(hdr.hop_by_hop);
+        packet.extract(hdr.ioam);
+        transition select(hdr.ioam.trace_type) {
+            IOAM_TRACE_TYPE: parse_trace;
+            default: accept;
+        }
+    }
+
+    state parse_trace {
+        packet.extract(hdr.trace.node5);
+        packet.extract(hdr.trace.node4);
+        packet.extract(hdr.trace.node3);
+        packet.extract(hdr.trace.node2);
+        packet.extract(hdr.trace.node1);
+        packet.extract(hdr.trace.node0);
+        transition accept;
+    }
+
+    state parse_udp {
+        packet.extract(hdr.udp);
+        transition select(hdr.udp.dst_port, hdr.ipv4.dscp) {
+            (INT_PORT, _): parse_shim;
+            (_, INT_DSCP): parse_shim;
+            (ROCE_PORT, _): parse_bth;
+            default: accept;
+        }
+    }
+
+    state parse_shim {
+        packet.extract(hdr.int_shim);
+        transition select(hdr.int_shim.type, packet.lookahead<bit<4>>()) {
+            (INT_TYPE_MD, INT_VERSION): parse_int;
+            (INT_TYPE_MX, INT_VERSION): parse_int;
+            default: accept;
+        }
+    }
+
+    state parse_int {
+        packet.extract(hdr.int_header);
+        counter.set(hdr.int_shim.length, 8w255, 8w0, 3w7, 8w0xFD); // less INT_HEADER_WORDS
+        transition select(hdr.bridge.to_host) {
+            1: walk_over;
+            default: accept;
+        }
+    }
+
+    state walk_over {
+        transition select(counter.is_zero()) {
+            true: accept;
+            false: walk_a_word;
+        }
+    }
+
+    state walk_a_word {
+        packet.advance(32);
+        counter.decrement(8w1);
+        transition walk_over;
+    }
+
+    state parse_bth {
+        packet.extract(hdr.bth);
+        transition accept;
+    }
+}
+
+control IntIngressDeparser(packet_out packet, inout headers_t hdr, in ingress_metadata_t meta,
+                           in ingress_intrinsic_metadata_for_deparser_t intrinsic) {
+    Mirror() mirror;
+
+    apply {
+        if (intrinsic.mirror_type == MIRROR) {
+            mirror.emit<mirror_t>(meta.session, meta.mirror);
+        }
+        packet.emit(hdr.bridge);
+        packet.emit(hdr.ethernet);
+        packet.emit(hdr.ipv4);
+        packet.emit(hdr.ipv6);
+        packet.emit(hdr.udp);
+        packet.emit(hdr.int_shim);
+        packet.emit(hdr.int_header);
+        packet.emit(hdr.bth);
+    }
+}
+
+control IntEgressDeparser(packet_out packet, inout headers_t hdr, in egress_metadata_t meta,
+                          in egress_intrinsic_metadata_for_deparser_t intrinsic) {
+    Mirror() mirror;
+    Checksum() ipv4_checksum;
+    Checksum() outer_checksum;
+
+    apply {
+        if (intrinsic.mirror_type == MIRROR) {
+            mirror.emit<mirror_t>(meta.session, meta.mirror);
+        }
+        hdr.ipv4.checksum = ipv4_checksum.update({
+            hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.dscp, hdr.ipv4.ecn, hdr.ipv4.total_len, hdr.ipv4.identification,
+            hdr.ipv4.flags, hdr.ipv4.fragment, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst
+        });
+        hdr.outer_ipv4.checksum = outer_checksum.update({
+            hdr.outer_ipv4.version, hdr.outer_ipv4.ihl, hdr.outer_ipv4.dscp, hdr.outer_ipv4.ecn, hdr.outer_ipv4.total_len,
+            hdr.outer_ipv4.identification, hdr.outer_ipv4.flags, hdr.outer_ipv4.fragment, hdr.outer_ipv4.ttl,
+            hdr.outer_ipv4.protocol, hdr.outer_ipv4.src, hdr.outer_ipv4.dst
+        });
+        packet.emit(hdr.outer_ethernet);
+        packet.emit(hdr.outer_ipv4);
+        packet.emit(hdr.outer_udp);
+        packet.emit(hdr.gre);
+        packet.emit(hdr.erspan);
+        packet.emit(hdr.report_group);
+        packet.emit(hdr.report);
+        packet.emit(hdr.report_main);
+        packet.emit(hdr.report_ports);
+        packet.emit(hdr.report_latency);
+        packet.emit(hdr.report_queue);
+        packet.emit(hdr.report_ingress_time);
+        packet.emit(hdr.report_egress_time);
+        packet.emit(hdr.report_drop);
+        packet.emit(hdr.ethernet);
+        packet.emit(hdr.ipv4);
+        packet.emit(hdr.ipv6);
+        packet.emit(hdr.hop_by_hop);
+        packet.emit(hdr.ioam);
+        packet.emit(hdr.trace.node5);
+        packet.emit(hdr.trace.node4);
+        packet.emit(hdr.trace.node3);
+        packet.emit(hdr.trace.node2);
+        packet.emit(hdr.trace.node1);
+        packet.emit(hdr.trace.node0);
+        packet.emit(hdr.udp);
+        packet.emit(hdr.int_shim);
+        packet.emit(hdr.int_header);
+        packet.emit(hdr.int_node);
+        packet.emit(hdr.int_ports);
+        packet.emit(hdr.int_latency);
+        packet.emit(hdr.int_queue);
+        packet.emit(hdr.int_ingress_time);
+        packet.emit(hdr.int_egress_time);
+        packet.emit(hdr.int_level2);
+        packet.emit(hdr.int_utilisation);
+        packet.emit(hdr.int_buffer);
+        packet.emit(hdr.bth);
+    }
+}

@@ -1,0 +1,52 @@
+/* The sink role (INT v2.1 §3): takes the telemetry out, so that the host gets what was sent, to the last bit of its ICRC. The stack is
+ * gone already: the egress parser walked over it. The monitor gets it in the copy that the ingress made. */
+
+control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
+    action restore_port() {
+        hdr.udp.dst_port = hdr.int_shim.next;
+    }
+
+    action restore_dscp() {
+        hdr.ipv4.dscp = hdr.int_shim.next[7:2];
+    }
+
+    action shorten() {
+        hdr.ipv4.total_len = hdr.ipv4.total_len - meta.bytes;
+        hdr.udp.length = hdr.udp.length - meta.bytes;
+        hdr.int_shim.setInvalid();
+        hdr.int_header.setInvalid();
+    }
+
+    action take_out_trace() {
+        hdr.ipv6.next_header = hdr.hop_by_hop.next_header;
+        hdr.ipv6.payload_len = hdr.ipv6.payload_len - ((bit<16>)IOAM_HEADER_WORDS << 2);
+        hdr.hop_by_hop.setInvalid();
+        hdr.ioam.setInvalid();
+        hdr.trace.node5.setInvalid();
+        hdr.trace.node4.setInvalid();
+        hdr.trace.node3.setInvalid();
+        hdr.trace.node2.setInvalid();
+        hdr.trace.node1.setInvalid();
+        hdr.trace.node0.setInvalid();
+    }
+
+    apply {
+        if (hdr.int_header.isValid()) {
+            if (hdr.int_shim.npt == INT_NPT_PORT) {
+                restore_port();
+            } else {
+                restore_dscp();
+            }
+            meta.bytes = (bit<16>)hdr.int_shim.length;
+            meta.bytes = meta.bytes + 1;
+            meta.bytes = meta.bytes << 2;
+            meta.mirror.instructions = hdr.int_header.instructions;
+            meta.mirror.flow = 1;
+            shorten();
+        } else if (hdr.trace.node0.isValid()) {
+            meta.mirror.instructions = REPORT_BITS;
+            meta.mirror.flow = 1;
+            take_out_trace();
+        }
+    }
+}

@@ -1,0 +1,178 @@
+/* The source role (INT v2.1 §3): which packets are watched, and the headers that start their telemetry. */
+
+control Watch(inout headers_t hdr, inout ingress_metadata_t meta, in ingress_intrinsic_metadata_t intrinsic) {
+    Hash<bit<16>>(HashAlgorithm_t.CRC16) lottery4;
+    Hash<bit<16>>(HashAlgorithm_t.CRC16) lottery6;
+
+    action from_host() {
+        hdr.bridge.at_edge = 1;
+    }
+
+    table ingress_edge {
+        key = {
+            intrinsic.ingress_port: exact;
+        }
+        actions = {
+            from_host;
+            NoAction;
+        }
+        size = (int)PORTS;
+        const default_action = NoAction();
+    }
+
+    // One in so many packets, the same ones at every node. Tofino masks: sample is a power of two, less one.
+    action watch(bit<8> mode, bit<2> npt, bit<16> instructions, bit<8> hops, bit<16> sample) {
+        meta.watched = 1;
+        meta.lot = meta.lot & sample;
+        hdr.bridge.mode = mode;
+        hdr.bridge.npt = npt;
+        hdr.bridge.instructions = instructions;
+        hdr.bridge.hops = hops;
+    }
+
+    table watchlist4 {
+        key = {
+            hdr.ipv4.src: ternary;
+            hdr.ipv4.dst: ternary;
+            meta.dscp: ternary;
+            hdr.bth.dest_qp: ternary;
+        }
+        actions = {
+            watch;
+            NoAction;
+        }
+        size = (int)WATCHES;
+        const default_action = NoAction();
+    }
+
+    table watchlist6 {
+        key = {
+            hdr.ipv6.src: ternary;
+            hdr.ipv6.dst: ternary;
+            meta.dscp: ternary;
+            hdr.bth.dest_qp: ternary;
+        }
+        actions = {
+            watch;
+            NoAction;
+        }
+        size = (int)WATCHES;
+        const default_action = NoAction();
+    }
+
+    apply {
+        ingress_edge.apply();
+        // INT changes lengths under a UDP checksum: RoCEv2 sends 0, and only that can be restored
+        if (hdr.bth.isValid() && hdr.udp.checksum == 0) {
+            if (hdr.ipv4.isValid()) {
+                meta.lot = lottery4.get({ hdr.ipv4.src, hdr.ipv4.dst, hdr.udp.src_port, hdr.bth.dest_qp, hdr.bth.psn });
+                watchlist4.apply();
+            } else {
+                meta.lot = lottery6.get({ hdr.ipv6.src, hdr.ipv6.dst, hdr.udp.src_port, hdr.bth.dest_qp, hdr.bth.psn });
+                watchlist6.apply();
+            }
+        }
+        if (meta.lot != 0) {
+            hdr.bridge.mode = MODE_NONE;
+        }
+    }
+}
+
+control Source(inout headers_t hdr, inout egress_metadata_t meta) {
+    action insert_int(bit<4> type) {
+        hdr.int_shim.setValid();
+        hdr.int_shim.type = type;
+        hdr.int_shim.npt = hdr.bridge.npt;
+        hdr.int_shim.reserved = 0;
+        hdr.int_shim.length = INT_HEADER_WORDS;
+        hdr.int_header.setValid();
+        hdr.int_header.version = INT_VERSION;
+        hdr.int_header.discard = 0;
+        hdr.int_header.exceeded = 0;
+        hdr.int_header.mtu = 0;
+        hdr.int_header.reserved = 0;
+        hdr.int_header.hop_words = 0;
+        hdr.int_header.remaining = 0;
+        hdr.int_header.instructions = hdr.bridge.instructions;
+        hdr.int_header.domain = 0;
+        hdr.int_header.domain_instructions = 0;
+        hdr.int_header.domain_flags = 0;
+        hdr.ipv4.total_len = hdr.ipv4.total_len + 16;
+        hdr.udp.length = hdr.udp.length + 16;
+    }
+
+    action first_hop() {
+        hdr.int_header.hop_words = meta.words;
+        hdr.int_header.remaining = hdr.bridge.hops;
+    }
+
+    action mark_by_port() {
+        hdr.int_shim.next = hdr.udp.dst_port;
+        hdr.udp.dst_port = INT_PORT;
+    }
+
+    action mark_by_dscp() {
+        hdr.int_shim.next = 8w0 ++ hdr.ipv4.dscp ++ 2w0;
+        hdr.ipv4.dscp = INT_DSCP;
+    }
+
+    action insert_ioam() {
+        hdr.hop_by_hop.setValid();
+        hdr.hop_by_hop.next_header = PROTOCOL_UDP;
+        hdr.hop_by_hop.length = (IOAM_HEADER_WORDS >> 1) - 1;
+        hdr.hop_by_hop.padding = 0x0100;
+        hdr.ioam.setValid();
+        hdr.ioam.option = IOAM_OPTION;
+        hdr.ioam.length = 10 + ((bit<8>)IOAM_TRACE_WORDS << 2);
+        hdr.ioam.reserved = 0;
+        hdr.ioam.type = IOAM_TYPE_PRE_ALLOCATED;
+        hdr.ioam.namespace = IOAM_NAMESPACE;
+        hdr.ioam.node_words = IOAM_NODE_WORDS;
+        hdr.ioam.overflow = 0;
+        hdr.ioam.flags = 0;
+        hdr.ioam.remaining = IOAM_TRACE_WORDS;
+        hdr.ioam.trace_type = IOAM_TRACE_TYPE;
+        hdr.ioam.reserved2 = 0;
+        hdr.ipv6.next_header = PROTOCOL_HOP_BY_HOP;
+        hdr.ipv6.payload_len = hdr.ipv6.payload_len + ((bit<16>)IOAM_HEADER_WORDS << 2);
+    }
+
+    action empty_trace() {
+        hdr.trace.node5 = { 0, 0, 0, 0, 0, 0 };
+        hdr.trace.node4 = { 0, 0, 0, 0, 0, 0 };
+        hdr.trace.node3 = { 0, 0, 0, 0, 0, 0 };
+        hdr.trace.node2 = { 0, 0, 0, 0, 0, 0 };
+        hdr.trace.node1 = { 0, 0, 0, 0, 0, 0 };
+        hdr.trace.node0 = { 0, 0, 0, 0, 0, 0 };
+    }
+
+    apply {
+        // Tofino compares with constants only: what is left of the link says whether the headers fit
+        if (hdr.bth.isValid() && hdr.ipv4.isValid()) {
+            meta.length = hdr.ipv4.total_len + 16;
+            meta.room = meta.limit |-| meta.length;
+            if (meta.room != 0) {
+                if (hdr.bridge.mode == MODE_MD) {
+                    insert_int(INT_TYPE_MD);
+                    first_hop();
+                } else if (hdr.bridge.mode == MODE_MX) {
+                    insert_int(INT_TYPE_MX);
+                }
+                if (hdr.int_shim.isValid()) {
+                    if (hdr.bridge.npt == INT_NPT_PORT) {
+                        mark_by_port();
+                    } else {
+                        mark_by_dscp();
+                    }
+                }
+            }
+        } else if (hdr.bth.isValid() && hdr.bridge.mode == MODE_IOAM) {
+            meta.length = hdr.ipv6.payload_len + 40 + ((bit<16>)IOAM_HEADER_WORDS << 2);
+            meta.room = meta.limit |-| meta.length;
+            if (meta.room != 0) {
+                insert_ioam();
+                empty_trace();
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+"""A single BMv2 switch s1 with our program between two hosts and another switch that the test plays itself, and its monitor."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import socket
+import struct
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+import int_analyzer
+from int_analyzer.lab.entry import MONITOR_PORT, Entry, entries_of
+from int_analyzer.lab.frame import Flow
+from int_analyzer.lab.network import Network
+from int_analyzer.lab.telemetry import Telemetry
+from int_analyzer.lab.topology import interface, load_topology
+
+TOPOLOGY = """
+name: bench
+switches:
+  s1: {id: 7, ports: {1: h1, 2: h2, 3: s2}}
+  s2: {id: 9, ports: {1: s1, 2: h3}}
+hosts:
+  h1: 10.0.1.1
+  h2: 10.0.1.2
+  h3: 10.0.2.3
+"""
+NEIGHBOURS = {1: "h1", 2: "h2", 3: "s2", MONITOR_PORT: "monitor"}
+NODE = 7
+_MAC = "02:00:00:00:00:{:02x}"
+_ETHERNET_BYTES = 14
+_QUIET_S = 0.25
+"""How long a port must say nothing before that counts as nothing."""
+
+
+class Tables(NamedTuple):
+    """All rows of some frames."""
+
+    packets: pd.DataFrame
+    hops: pd.DataFrame
+    roce: pd.DataFrame
+    reports: pd.DataFrame
+    mirrors: pd.DataFrame
+
+
+class Bench:
+    """The switch and a socket at the far end of each of its ports."""
+
+    def __init__(self, folder: Path) -> None:
+        from int_analyzer.lab.switch import Bmv2Switch
+
+        self.folder = folder
+        self._exit = ExitStack()
+        network = self._exit.enter_context(Network())
+        path = folder / "bench.yaml"
+        path.write_text(TOPOLOGY)
+        self.topology = load_topology(str(path))
+        switch = network.add_node("s1")
+        self._sockets = {}
+        for port, name in NEIGHBOURS.items():
+            there = network.add_node(name)
+            network.add_link(switch, interface("s1", name), _MAC.format(port & 0xFF), there, interface(name, "s1"), _MAC.format(0x80))
+            with there.entered():
+                opened = self._exit.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+                opened.bind((interface(name, "s1"), 3))
+            self._sockets[port] = opened
+        self.switch = Bmv2Switch(network, switch, {port: interface("s1", name) for port, name in NEIGHBOURS.items()}, folder)
+        self._exit.callback(self.switch.close)
+        self.switch.install()
+
+    def close(self) -> None:
+        self._exit.close()
+
+    def entries(self, **telemetry: Any) -> list[Entry]:
+        """The tables of s1 with this telemetry."""
+        return list(entries_of(self.topology, self.topology.switches["s1"], dataclasses.replace(Telemetry(), **telemetry), {}))
+
+    def set(self, **telemetry: Any) -> None:
+        """Give s1 its tables, and forget what still waits in the sockets."""
+        self.switch.apply(self.entries(**telemetry))
+        for port in NEIGHBOURS:
+            self.receive(port, wait_s=0.0)
+
+    def send(self, port: int, frames: Iterable[bytes]) -> None:
+        for frame in frames:
+            self._sockets[port].send(frame)
+
+    def receive(self, port: int, count: int = 1 << 30, wait_s: float = 3.0) -> list[bytes]:
+        """Frames out of a port, until there are `count` or nothing more comes."""
+        got: list[bytes] = []
+        until = time.monotonic() + wait_s
+        while len(got) < count:
+            self._sockets[port].settimeout(max(0.001, until - time.monotonic()))
+            try:
+                frame, address = self._sockets[port].recvfrom(65535)
+            except TimeoutError:
+                break
+            if address[2] != socket.PACKET_OUTGOING and not _of_the_kernel(frame):
+                got.append(frame)
+        return got
+
+    def nothing(self, port: int) -> bool:
+        return self.receive(port, 1, _QUIET_S) == []
+
+    def decode(self, frames: Iterable[bytes]) -> Tables:
+        """The tables of these frames, as the package decodes them without a profile."""
+        path = self.folder / "frames.pcap"
+        with path.open("wb") as file:
+            file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
+            for number, frame in enumerate(frames):
+                file.write(struct.pack("<IIII", 1_700_000_000, number, len(frame), len(frame)) + frame)
+        (tables,) = (Tables(*(getattr(batch, name) for name in Tables._fields)) for batch in int_analyzer.read(str(path)))
+        return tables
+
+
+def _of_the_kernel(frame: bytes) -> bool:
+    """Multicast listener reports of the interfaces themselves: ICMPv6 behind a hop-by-hop header."""
+    return frame[12:14] == b"\x86\xdd" and frame[20] == 0 and frame[54] == 58
+
+
+def flow(source: str = "10.0.1.1", destination: str = "10.0.2.3", **changes: Any) -> Flow:
+    return Flow(_MAC.format(0x80), _MAC.format(1), source, destination, **{"source_port": 50_000, "dest_qp": 17, "first_psn": 5, **changes})
+
+
+def take(of: Flow, count: int = 1) -> list[bytes]:
+    return list(itertools.islice(of.frames(), count))
+
+
+def untouched(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """What a router must not change of frames: all behind Ethernet but hop limit and IPv4 checksum."""
+    for frame in frames:
+        packet = bytearray(frame[_ETHERNET_BYTES:])
+        if packet[0] >> 4 == 4:
+            packet[8] = packet[10] = packet[11] = 0
+        else:
+            packet[7] = 0
+        yield bytes(packet)
+
+
+def sums_up(frame: bytes) -> bool:
+    """Whether the IPv4 header checksum is right."""
+    words = struct.unpack(">10H", frame[_ETHERNET_BYTES : _ETHERNET_BYTES + 20])
+    return sum(words) % 0xFFFF == 0

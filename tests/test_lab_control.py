@@ -1,0 +1,136 @@
+"""The control plane against a stand-in of a switch: runs where BMv2 is not installed. The real one: test_p4_bmv2."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from switch_double import Switch, serve
+
+from int_analyzer.errors import LabError, TopologyError
+from int_analyzer.lab import control, requirement
+from int_analyzer.lab.bmv2 import Bmv2Fabric
+from int_analyzer.lab.entry import Entry, entries_of
+from int_analyzer.lab.telemetry import Telemetry, telemetry_of
+from int_analyzer.lab.topology import Topology, load_topology
+from int_analyzer.lab.trial import run_trial
+
+PROGRAMS = Path(requirement.__file__).parent / "programs"
+NAMESPACES = all(one.present for one in requirement.requirements(requirement.KERNEL))
+
+
+@pytest.fixture
+def fabric() -> Topology:
+    return load_topology("leaf-spine")
+
+
+@pytest.fixture
+def switch(tmp_path: Path) -> Iterator[Switch]:
+    made = Switch()
+    server = serve(made, address(tmp_path))
+    yield made
+    server.stop(None).wait()
+
+
+def address(folder: Path) -> str:
+    return f"unix:{folder / 's'}"
+
+
+def install(folder: Path) -> None:
+    control.install_program(address(folder), "l1", PROGRAMS / "bmv2.p4info.txtpb", PROGRAMS / "bmv2.json")
+
+
+def apply(folder: Path, fabric: Topology, telemetry: Telemetry) -> control.Change:
+    return control.apply_entries(address(folder), "l1", entries_of(fabric, fabric.switches["l1"], telemetry, {}))
+
+
+def test_tables_are_brought_from_what_they_hold_to_what_they_must_hold(tmp_path: Path, fabric: Topology, switch: Switch) -> None:
+    install(tmp_path)
+    # 2 ports to hosts, 4 ports, 6 hosts in two address families, one group of 2, one watch
+    assert apply(tmp_path, fabric, Telemetry()) == (2 + 4 + 12 + 2 + 1, 0, 0)
+    before = len(switch.log)
+    assert apply(tmp_path, fabric, Telemetry()) == (0, 0, 0)
+    # default actions and the clone session have no key to find them by: they are written again
+    assert Counter(switch.log[before:]) == {("MODIFY", "table_entry"): 2, ("MODIFY", "packet_replication_engine_entry"): 1}
+    assert apply(tmp_path, fabric, Telemetry(mtu=9000)) == (0, 4, 0)
+    assert apply(tmp_path, fabric, Telemetry(mtu=9000, watch=())) == (0, 0, 1)
+
+
+def test_a_program_that_is_refused_is_one_line(tmp_path: Path, switch: Switch) -> None:
+    switch.refuse_program = True
+    with pytest.raises(LabError, match=r"^l1: the switch refuses its program"):
+        install(tmp_path)
+
+
+def test_a_switch_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "_PATIENCE_S", 0.2)
+    with pytest.raises(LabError, match=r"^l1: no P4Runtime server at unix:"):
+        install(tmp_path)
+
+
+def test_an_entry_that_does_not_fit_the_program_names_its_table(tmp_path: Path, switch: Switch) -> None:
+    install(tmp_path)
+    with pytest.raises(LabError, match=r"^l1: table node: 'number' is not a valid action parameter name"):
+        control.apply_entries(address(tmp_path), "l1", [Entry("node", "set_node", {"number": "1"})])
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ([], "telemetry: is no table"),
+        ({"mood": "md"}, "telemetry.mood: nothing reads this key"),
+        ({"mode": "mdx"}, "telemetry.mode: 'mdx' is none of md, mx, xd, ioam"),
+        ({"mode": 1}, "telemetry.mode: 1 cannot stand here"),
+        ({"hops": -1}, "telemetry.hops: -1 cannot stand here"),
+        ({"sample": 0}, "telemetry.sample: 0 cannot stand here"),
+        ({"items": "node"}, "telemetry.items: is no list"),
+        ({"items": ["nodes"]}, "telemetry.items: 'nodes' is none of node, ports"),
+        ({"watch": [1]}, "telemetry.watch.0: is no table"),
+        ({"watch": [{"sauce": 1}]}, "telemetry.watch.0.sauce: nothing reads this key"),
+        ({"watch": [{}, {"source": "10.0.0.1/8"}]}, "telemetry.watch.1.source: 10.0.0.1/8 has host bits set"),
+        ({"watch": [{"dscp": "x"}]}, "telemetry.watch.0.dscp: 'x' is no number"),
+    ],
+)
+def test_a_wrong_telemetry_section_says_where_and_why(fabric: Topology, section: Any, message: str) -> None:
+    with pytest.raises(TopologyError) as caught:
+        telemetry_of(Topology("t", fabric.switches, fabric.hosts, {"telemetry": section}))
+    assert message in str(caught.value)
+
+
+def test_what_is_asked_for_wins_over_the_file(fabric: Topology) -> None:
+    section = {"mode": "xd", "hops": 5, "items": ["node", "queue"]}
+    read = telemetry_of(Topology("t", fabric.switches, fabric.hosts, {"telemetry": section}), mode="mx", mark=None)
+    assert (read.mode, read.hops, read.mark, read.instructions) == ("mx", 5, "port", 0x9000)
+
+
+@pytest.mark.skipif(not NAMESPACES, reason="no namespaces")
+def test_a_fabric_of_switches_that_forward_nothing_is_built_and_shows_nothing(
+    tmp_path: Path, fabric: Topology, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double = tmp_path / "bin" / "simple_switch_grpc"
+    double.parent.mkdir()
+    double.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent / "switch_double.py"} "$@"\n')
+    double.chmod(0o755)
+    monkeypatch.setenv("PATH", str(double.parent), prepend=":")
+    requirement.check(requirement.BMV2)
+    trial = run_trial(Bmv2Fabric(fabric), "slow-link", 1, tmp_path / "out")
+    assert not trial.verdict.right
+    assert trial.verdict.sentence.startswith("nothing found; made to congest: s")
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.pcap")) == [f"{name}-monitor.pcap" for name in sorted(fabric.switches)]
+
+
+@pytest.mark.skipif(not NAMESPACES, reason="no namespaces")
+def test_a_switch_that_cannot_start_says_what_it_said(tmp_path: Path, fabric: Topology, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "bin" / "simple_switch_grpc"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\necho no such library\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(broken.parent), prepend=":")
+    monkeypatch.setattr(control, "_PATIENCE_S", 0.2)
+    with pytest.raises(LabError, match=r"no P4Runtime server .*simple_switch_grpc said: no such library"):
+        run_trial(Bmv2Fabric(fabric), "idle", 1, tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
