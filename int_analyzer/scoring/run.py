@@ -13,6 +13,7 @@ from int_analyzer.scoring.case import CONDITIONS, SIZES, Case
 from int_analyzer.scoring.score import Score, score
 from int_analyzer.scoring.truth import TRUTH_FILE, read_truth, truth_of
 
+PROFILE_FILE = "profile.toml"
 SNAPLEN = 512
 """Bytes kept of a packet: headers and telemetry of any path, as a mirror that cuts frames keeps them."""
 
@@ -54,5 +55,6 @@ def score_captures(folders: Iterable[Path]) -> Iterator[tuple[str, Score]]:
     from int_analyzer.result import analyze
 
     for folder in folders:
-        truth = read_truth(folder / TRUTH_FILE)
-        yield folder.name, score(analyze(expand([str(folder)])).summary, truth)
+        truth, profile = read_truth(folder / TRUTH_FILE), folder / PROFILE_FILE
+        result = analyze(expand([str(folder)]), str(profile) if profile.exists() else None)
+        yield folder.name, score(result.summary, truth)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +70,12 @@ def read_truth(path: Path) -> Truth:
     """The truth of a file. Raises TruthError if it is none."""
     try:
         return truth_of(json.loads(path.read_text()), path.parent.name)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TruthError(path, f"{type(error).__name__}: {error}") from error
+    except OSError as error:
+        raise TruthError(path, error.strerror or str(error)) from error
+    except KeyError as error:
+        raise TruthError(path, f"{error} is missing") from error
+    except (ValueError, TypeError) as error:
+        raise TruthError(path, f"no truth document: {error}") from error
 
 
 def truth_of(document: dict[str, Any], scenario: str = "") -> Truth:
@@ -79,11 +83,25 @@ def truth_of(document: dict[str, Any], scenario: str = "") -> Truth:
     return Truth(
         scenario=document.get("scenario", scenario),
         seed=document.get("seed"),
-        roots=tuple(_root(entry) for entry in document["congested"]),
+        roots=_roots(document["congested"]),
         events=tuple(_happening(entry) for entry in document.get("events", ())),
         hosts=tuple(HostTrouble(entry["host"], entry["cause"]) for entry in document.get("hosts", ())),
         document=document,
     )
+
+
+def _roots(entries: list[dict[str, Any]]) -> tuple[Root, ...]:
+    """A root for every port; a port that was congested several times is one."""
+    roots: dict[tuple[int, int | None], Root] = {}
+    for entry in entries:
+        root = _root(entry)
+        same = roots.setdefault((root.node_id, root.port_id), root)
+        times = (
+            [time for time in (same.start_ns, root.start_ns) if time is not None],
+            [time for time in (same.end_ns, root.end_ns) if time is not None],
+        )
+        roots[root.node_id, root.port_id] = replace(same, start_ns=min(times[0], default=None), end_ns=max(times[1], default=None))
+    return tuple(roots.values())
 
 
 def _root(entry: dict[str, Any]) -> Root:
