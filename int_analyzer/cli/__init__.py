@@ -14,7 +14,20 @@ from typing import Annotated
 import typer
 
 from int_analyzer import __version__
-from int_analyzer.cli import analyze, anonymize, crosscheck, decode, doctor, formats, graph, profile, show, warmup, wireshark_plugin
+from int_analyzer.cli import (
+    analyze,
+    anonymize,
+    crosscheck,
+    decode,
+    doctor,
+    formats,
+    graph,
+    profile,
+    show,
+    sidecar,
+    warmup,
+    wireshark_plugin,
+)
 from int_analyzer.cli.complaint import complain, complain_of_system, flush_output
 from int_analyzer.errors import IntAnalyzerError
 
@@ -39,6 +52,7 @@ app.command("analyze", short_help="which port is congested, since when, and whos
 app.command("decode", short_help="the rows: packets, hops, RoCEv2, reports, mirrors", epilog=decode.EXAMPLES)(decode.decode)
 app.command("show", short_help="single packets, header by header", epilog=show.EXAMPLES)(show.show)
 app.command("graph", short_help="the paths as json, dot, graphml or svg", epilog=graph.EXAMPLES)(graph.graph)
+app.command("sidecar", short_help="findings as they start, change and end, beside a mirror port", epilog=sidecar.EXAMPLES)(sidecar.sidecar)
 app.command("wireshark-plugin", short_help="INT and telemetry reports for Wireshark, as a Lua plugin", epilog=wireshark_plugin.EXAMPLES)(
     wireshark_plugin.wireshark_plugin
 )

@@ -1,0 +1,55 @@
+"""The thread of one source: packets to columns to the open states of its lane."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import Any
+
+from int_analyzer.decode import Decoder
+from int_analyzer.live.intake import Intake
+from int_analyzer.sidecar.sliding import SECOND_NS, Lane, Sliding
+
+
+class Worker(threading.Thread):
+    """Decodes and folds until its intake ends.
+
+    on_wall_clock: packets are stamped with this machine's time, so that one from the future is none of ours; of a replay they are not.
+    decode_s and fold_s: seconds of work; failure: what ended it, if that was not the intake.
+    """
+
+    def __init__(self, intake: Intake, lane: Lane, sliding: Sliding, settings: Any, compiled: bool, on_wall_clock: bool) -> None:
+        super().__init__(name=intake.name, daemon=True)
+        self.intake = intake
+        self.lane = lane
+        self.batches = 0
+        self.decode_s = 0.0
+        self.fold_s = 0.0
+        self.failure: BaseException | None = None
+        self._sliding = sliding
+        self._on_wall_clock = on_wall_clock
+        self._decoder = Decoder(settings, compiled=compiled)
+
+    def use(self, settings: Any) -> None:
+        """Decode what comes from now on by other settings."""
+        self._decoder.settings = settings
+
+    def run(self) -> None:
+        """Work; whatever ends it is kept for the thread that waits."""
+        try:
+            self._work()
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever joins
+            self.failure = error
+
+    def _work(self) -> None:
+        began, waited = time.perf_counter(), self.intake.waited_s
+        for columns in self._decoder.batches(self.intake):
+            decoded = time.perf_counter()
+            newest = time.time_ns() // SECOND_NS + 1 if self._on_wall_clock else sys.maxsize
+            self.lane.fold(columns, self._sliding.oldest, newest)
+            folded = time.perf_counter()
+            self.batches += 1
+            self.decode_s += max(decoded - began - (self.intake.waited_s - waited), 0.0)
+            self.fold_s += folded - decoded
+            began, waited = folded, self.intake.waited_s
