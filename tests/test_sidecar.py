@@ -161,8 +161,11 @@ def test_events_are_lines_of_json_behind_those_of_before(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--speed", "2"], "nothing to read"),
+        (["--speed", "2"], "give --interface or --reports"),
         (["--replay", str(CONGESTED), "--speed", "0"], "--speed is a number above 0"),
+        (["--replay", str(CONGESTED), "--interface", "lo"], "or else --replay"),
+        (["--interface", "eth17"], "eth17: no such interface"),
+        (["--reports", "0.0.0.0:32766"], "reports come from udp://ADDRESS:PORT"),
         (["--replay", "missing.pcap"], "missing.pcap: no such file"),
         (["--replay", str(CONGESTED), "--output", "/nowhere/findings.jsonl"], "/nowhere/findings.jsonl: No such file"),
         (["--replay", str(CONGESTED), "--profile", "missing.toml"], "missing.toml: No such file"),

@@ -12,12 +12,27 @@ from int_analyzer.cli.argument import ProfileOption
 EXAMPLES = """Examples:
 
 \b
+  int-analyzer sidecar --interface eth1                     a mirror port, until SIGTERM
+  int-analyzer sidecar --interface eth1 --reports udp://0.0.0.0:32766 --profile fabric.toml --state /var/lib/int-analyzer
   int-analyzer sidecar --replay mirror.pcap --speed 1       findings as they would have come, one JSON object a line
   int-analyzer sidecar --replay day.pcap.zst --speed inf --output findings.jsonl
 """
 
 
 def sidecar(
+    interface: Annotated[
+        list[str] | None,
+        typer.Option("--interface", "-i", metavar="NAME", help="Capture there; may be given several times. Needs CAP_NET_RAW."),
+    ] = None,
+    reports: Annotated[
+        list[str] | None,
+        typer.Option("--reports", metavar="udp://ADDR:PORT", help="Take telemetry reports on a UDP socket; may be given several times."),
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Rings of each interface, which share its flows.")] = 1,
+    ring_mb: Annotated[int, typer.Option("--ring-mb", min=4, metavar="MB", help="Size of each ring.")] = 64,
+    filter: Annotated[
+        str | None, typer.Option("--filter", metavar="EXPR", help="Let only these packets in: pcap-filter(7).", show_default=False)
+    ] = None,
     replay: Annotated[
         str | None, typer.Option("--replay", metavar="FILE", help="Read a capture as if it came in now.", show_default=False)
     ] = None,
@@ -38,10 +53,24 @@ def sidecar(
 
     Every second the last ten are judged. SIGTERM stops it, SIGHUP reads the profile again. docs/sidecar.md says what it writes.
     """
-    if replay is None:
-        raise typer.BadParameter("nothing to read: give --replay")
+    live = bool(interface or reports)
+    if live == (replay is not None):
+        raise typer.BadParameter("give --interface or --reports (or both), or else --replay")
     if not speed > 0:
         raise typer.BadParameter("--speed is a number above 0, or inf")
     from int_analyzer.sidecar import assembly
 
-    assembly.run(assembly.Options(replay=replay, speed=speed, profile=profile, output=output, state=state))
+    assembly.run(
+        assembly.Options(
+            interfaces=interface or [],
+            threads=threads,
+            ring_mb=ring_mb,
+            expression=filter or "",
+            reports=reports or [],
+            replay=replay,
+            speed=speed,
+            profile=profile,
+            output=output,
+            state=state,
+        )
+    )

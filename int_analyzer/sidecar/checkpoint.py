@@ -134,6 +134,10 @@ class Checkpoint:
         self.fault = ""
         self.saved_ns = now_ns
 
+    def exists(self) -> bool:
+        """Whether anything was kept."""
+        return (self.folder / _MAIN).exists()
+
     def read(self, totals: object, like: State) -> tuple[dict[str, Any], dict[int, State], State | None]:
         """What `write` left: `rest`, stretches and what was usual. Raises Unusable if there is nothing that can be taken."""
         rest = load(self.folder / _MAIN, totals)

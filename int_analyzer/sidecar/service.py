@@ -93,9 +93,9 @@ class Sidecar:
         if checkpoint is not None:
             self._restore(checkpoint)
 
-    def add(self, intake: Intake, on_wall_clock: bool = True) -> Worker:
-        """Take in a source; it is read from `start` on."""
-        worker = Worker(intake, self.sliding.lane(), self.sliding, self.profile.settings(), self.compiled, on_wall_clock)
+    def add(self, intake: Intake, on_wall_clock: bool = True, report_port: int | None = None) -> Worker:
+        """Take in a source, as Worker does; it is read once `replay` or `watch` runs."""
+        worker = Worker(intake, self.sliding, self.profile, self.compiled, on_wall_clock, report_port)
         self.workers.append(worker)
         return worker
 
@@ -115,7 +115,7 @@ class Sidecar:
         self.reload_fault = ""
         self.profile = self.judge.profile = profile
         for worker in self.workers:
-            worker.use(profile.settings())
+            worker.use(profile)
 
     def reach(self, now_ns: int) -> None:
         """The capture clock has come to `now_ns`, or so a packet says: tick as often as seconds have ended.
@@ -230,6 +230,8 @@ class Sidecar:
             self.published.notify_all()
 
     def _restore(self, checkpoint: Checkpoint) -> None:
+        if not checkpoint.exists():
+            return
         try:
             rest, stretches, calm = checkpoint.read(self.lifetime, self.sliding.slice(0))
         except Unusable as error:

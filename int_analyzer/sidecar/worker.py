@@ -5,35 +5,46 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from typing import Any
 
 from int_analyzer.decode import Decoder
 from int_analyzer.live.intake import Intake
-from int_analyzer.sidecar.sliding import SECOND_NS, Lane, Sliding
+from int_analyzer.profile import Profile
+from int_analyzer.settings import ROLE_REPORT, Settings
+from int_analyzer.sidecar.sliding import SECOND_NS, Sliding
 
 
 class Worker(threading.Thread):
     """Decodes and folds until its intake ends.
 
     on_wall_clock: packets are stamped with this machine's time, so that one from the future is none of ours; of a replay they are not.
+    report_port: what comes to that UDP port is a report, whatever the profile says.
     decode_s and fold_s: seconds of work; failure: what ended it, if that was not the intake.
     """
 
-    def __init__(self, intake: Intake, lane: Lane, sliding: Sliding, settings: Any, compiled: bool, on_wall_clock: bool) -> None:
+    def __init__(
+        self, intake: Intake, sliding: Sliding, profile: Profile, compiled: bool, on_wall_clock: bool = True, report_port: int | None = None
+    ) -> None:
         super().__init__(name=intake.name, daemon=True)
         self.intake = intake
-        self.lane = lane
+        self.lane = sliding.lane()
         self.batches = 0
         self.decode_s = 0.0
         self.fold_s = 0.0
         self.failure: BaseException | None = None
         self._sliding = sliding
         self._on_wall_clock = on_wall_clock
-        self._decoder = Decoder(settings, compiled=compiled)
+        self._report_port = report_port
+        self._decoder = Decoder(self._settings(profile), compiled=compiled)
 
-    def use(self, settings: Any) -> None:
-        """Decode what comes from now on by other settings."""
-        self._decoder.settings = settings
+    def use(self, profile: Profile) -> None:
+        """Decode what comes from now on by another profile."""
+        self._decoder.settings = self._settings(profile)
+
+    def _settings(self, profile: Profile) -> Settings:
+        made = profile.settings()
+        if self._report_port is not None:
+            made.port_roles[self._report_port] = ROLE_REPORT
+        return made
 
     def run(self) -> None:
         """Work; whatever ends it is kept for the thread that waits."""
