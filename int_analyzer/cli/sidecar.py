@@ -14,6 +14,7 @@ EXAMPLES = """Examples:
 \b
   int-analyzer sidecar --interface eth1                     a mirror port, until SIGTERM
   int-analyzer sidecar --interface eth1 --reports udp://0.0.0.0:32766 --profile fabric.toml --state /var/lib/int-analyzer
+  int-analyzer sidecar -i eth1 --listen 127.0.0.1:9464      and a page, /metrics and a JSON API there
   int-analyzer sidecar --replay mirror.pcap --speed 1       findings as they would have come, one JSON object a line
   int-analyzer sidecar --replay day.pcap.zst --speed inf --output findings.jsonl
 """
@@ -48,6 +49,17 @@ def sidecar(
         Path | None,
         typer.Option("--state", metavar="DIR", help="Keep totals and findings there, to go on from after a restart.", show_default=False),
     ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option("--listen", metavar="HOST:PORT", help="Answer over HTTP there: page, /metrics, /healthz, /api.", show_default=False),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="Who asks has to know its first line; needed where others can reach --listen."),
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate (PEM) for --listen.")] = None,
+    tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key.")] = None,
+    stay: Annotated[bool, typer.Option("--stay", help="Answer over HTTP when a replay is over, too.")] = False,
 ) -> None:
     """Watch packets as they come, and say when a finding starts, changes and ends.
 
@@ -59,6 +71,7 @@ def sidecar(
     if not speed > 0:
         raise typer.BadParameter("--speed is a number above 0, or inf")
     from int_analyzer.sidecar import assembly
+    from int_analyzer.sidecar.server import Listening
 
     assembly.run(
         assembly.Options(
@@ -72,5 +85,7 @@ def sidecar(
             profile=profile,
             output=output,
             state=state,
+            listening=Listening(listen, token_file, tls_cert, tls_key) if listen is not None else None,
+            stay=stay,
         )
     )

@@ -234,6 +234,8 @@ class Ring:
         self._buffer = whole.view()
         self._buffer.flags.writeable = False
         self._words = whole.view(np.uint32)
+        # compiled now, not when the first packets wait
+        self._restore(self._writable, 0, 0)
         self._status = self._words[_STATUS // 4 :: self._block_bytes // 4]
 
     def _begin(self) -> None:

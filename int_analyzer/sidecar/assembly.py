@@ -19,6 +19,7 @@ from int_analyzer.reading import is_large
 from int_analyzer.result import warm_up
 from int_analyzer.sidecar.checkpoint import Checkpoint
 from int_analyzer.sidecar.event_log import EventLog
+from int_analyzer.sidecar.server import Listening, Server
 from int_analyzer.sidecar.service import Sidecar
 from int_analyzer.sidecar.signals import Signals
 
@@ -28,7 +29,8 @@ class Options:
     """What the command line said.
 
     interfaces: to capture on, each with `threads` rings; expression: of a kernel filter; reports: addresses of UDP sockets;
-    replay: a capture instead of these, at `speed` capture seconds per second; state: folder of the checkpoint.
+    replay: a capture instead of these, at `speed` capture seconds per second; state: folder of the checkpoint; stay: answer over HTTP
+    when a replay is over, too.
     """
 
     interfaces: Sequence[str] = ()
@@ -41,6 +43,8 @@ class Options:
     profile: Path | None = None
     output: Path | None = None
     state: Path | None = None
+    listening: Listening | None = None
+    stay: bool = False
 
 
 def run(options: Options) -> None:
@@ -55,6 +59,7 @@ def run(options: Options) -> None:
             compiled=compiled,
         )
         stack.callback(sidecar.close)
+        server = Server(options.listening) if options.listening is not None else None
         _open_live(sidecar, options)
         if options.replay is None:
             drop_privileges()
@@ -68,14 +73,22 @@ def run(options: Options) -> None:
             sidecar.reload()
             print(f"profile: {sidecar.reload_fault or 'read again'}", file=sys.stderr)
 
+        if server is not None:
+            stack.callback(server.close)
+            server.start(sidecar)
+            print(f"listening at {server.url}", file=sys.stderr)
         signals = stack.enter_context(Signals(reload))
         if source is None:
             sidecar.watch(signals.stopping)
+            for worker in sidecar.workers:
+                print(worker.describe(), file=sys.stderr)
             return
         replay = Replay(source, options.speed, sidecar.reach, compiled)
         sidecar.replay(sidecar.add(replay, on_wall_clock=False), signals.stopping)
         for damage in source.damages:
             print(f"int-analyzer: {options.replay}: {damage}", file=sys.stderr)
+        while options.stay and not sidecar.stopped and not signals.stopping(3600):
+            continue
 
 
 def _open_live(sidecar: Sidecar, options: Options) -> None:

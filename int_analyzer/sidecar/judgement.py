@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from int_analyzer.analysis.congestion import capture_start
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Finding, Summary
 from int_analyzer.fold.state import State
@@ -17,10 +18,14 @@ from int_analyzer.sidecar.sliding import SLICES, Sliding
 
 @dataclass(frozen=True)
 class Judgement:
-    """summary: of the last ten seconds alone; findings: of these, judged by what was usual before too."""
+    """summary: of the last ten seconds alone; findings: of these, judged by what was usual before too.
+
+    from_ns: the begin of what the findings were judged by, from which the times in their evidence count; 0 if nothing has a time.
+    """
 
     summary: Summary
     findings: list[Finding]
+    from_ns: int
 
 
 class Judge:
@@ -34,14 +39,16 @@ class Judge:
     def judge(self, sliding: Sliding, lasting: bool) -> Judgement:
         """Judge the last ten slices; `lasting`: something found before has not ended yet."""
         ten = sliding.last_ten()
-        summary = summarise(ten.view(), self.profile)
+        view = ten.view()
+        summary = summarise(view, self.profile)
         findings = summary.findings
         if self.calm is not None and (findings or lasting):
             whole = self.calm.copy()
             whole.merge(ten)
-            findings = summarise(whole.view(), self.profile).findings
+            view = whole.view()
+            findings = summarise(view, self.profile).findings
         self._remember(sliding, ten, calm=not findings and not lasting)
-        return Judgement(summary, findings)
+        return Judgement(summary, findings, capture_start(view.buckets) if len(view.buckets.start_ns) else 0)
 
     def forget(self) -> None:
         """The clock was set: what was usual is of another time, and stays usual; what was about to be is forgotten."""

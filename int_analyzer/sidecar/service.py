@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from int_analyzer.analysis.summarise import summarise
+from int_analyzer.analysis.summary import Summary
 from int_analyzer.errors import IntAnalyzerError
 from int_analyzer.fold.view import SequenceView
 from int_analyzer.live.intake import Intake
@@ -24,6 +27,8 @@ from int_analyzer.sidecar.track import Event, Tracks
 from int_analyzer.sidecar.worker import Worker
 
 CHECKPOINT_NS = 5 * SECOND_NS
+RECENT = 100
+"""Events that are remembered for whoever asks."""
 
 
 class Sink(Protocol):
@@ -46,20 +51,23 @@ class Snapshot:
 
     now_ns: int
     judgement: Judgement
-    findings: list[dict[str, object]]
+    findings: list[dict[str, Any]]
     started: dict[str, int]
-    counts: dict[str, dict[object, int]]
+    counts: dict[str, dict[Any, int]]
     streams: SequenceView
-    ports: object
+    ports: Any
     other_ports: tuple[int, int]
     seconds: list[Second]
     profile: Profile
+    published: float
+    """time.monotonic() when it was made."""
 
 
 class Sidecar:
     """Sources come in by `add`, what is found goes to the sinks; `snapshot` is the last tick's.
 
-    stages: time and number of runs of what a tick does; reload_faults: profiles that were refused since the start.
+    stages: time and number of runs of what a tick does; reload_faults: profiles that were refused since the start; recent: the last
+    events; over: a replay has come to its end; stopped: because somebody asked for it.
     """
 
     def __init__(
@@ -85,7 +93,10 @@ class Sidecar:
         self.reload_fault = ""
         self.restored = ""
         self.snapshot: Snapshot | None = None
-        self.published = threading.Condition()
+        self.recent: deque[dict[str, Any]] = deque(maxlen=RECENT)
+        self.over = False
+        self.stopped = False
+        self._lock = threading.Lock()
         self._next_ns = 0
         self._reached_ns = 0
         self._doubted_ns = 0
@@ -138,7 +149,7 @@ class Sidecar:
     def tick(self, now_ns: int) -> None:
         """Close, judge, tell, publish, keep."""
         stages = self.stages
-        with stages["close"]:
+        with self._lock, stages["close"]:
             if self.sliding.stepped(now_ns):
                 self.tracks.shift(now_ns)
                 self.judge.forget()
@@ -147,11 +158,11 @@ class Sidecar:
             for piece in self.sliding.advance(now_ns):
                 self.lifetime.add(piece)
             end = self.sliding.end
-            for number in range(max(before, end - SLICES) if before else end - 1, end):
+            for number in range(max(before, end - SLICES) if before else end, end):
                 self.history.add(number, self.sliding.slice(number))
         with stages["judge"]:
             judgement = self.judge.judge(self.sliding, bool(self.tracks.lasting))
-            events = self.tracks.update(now_ns, judgement.findings)
+            events = self.tracks.update(now_ns, judgement.findings, judgement.from_ns)
         with stages["tell"]:
             self.tell(events)
         with stages["publish"]:
@@ -159,8 +170,15 @@ class Sidecar:
         if self.checkpoint is not None and not 0 <= now_ns - self._saved_ns < CHECKPOINT_NS:
             self.save(now_ns)
 
+    def last_minute(self) -> Summary:
+        """The analysis of the last minute; may be called from any thread."""
+        with self._lock:
+            state = self.sliding.last_minute()
+        return summarise(state.view(), self.profile)
+
     def tell(self, events: Sequence[Event]) -> None:
         """Give events to all sinks."""
+        self.recent.extend(event.document() for event in events)
         for sink in self.sinks if events else ():
             sink.take(events)
 
@@ -178,11 +196,13 @@ class Sidecar:
         worker.start()
         while worker.is_alive():
             if stopping(0.1):
+                self.stopped = True
                 worker.intake.stop()
             worker.join(0.1)
         self._raise_failures()
+        self.over = True
         if self._reached_ns:
-            self.tick(self._reached_ns // SECOND_NS * SECOND_NS + SECOND_NS + GRACE_NS)
+            self.tick(-(-self._reached_ns // SECOND_NS) * SECOND_NS + GRACE_NS)
             self.tell(self.tracks.end_all(self._reached_ns, "the replay ends"))
             self.save(self._reached_ns)
 
@@ -224,10 +244,9 @@ class Sidecar:
             other_ports=(lifetime.other_packets, lifetime.other_bytes),
             seconds=list(self.history.seconds),
             profile=self.profile,
+            published=time.monotonic(),
         )
-        with self.published:
-            self.snapshot = snapshot
-            self.published.notify_all()
+        self.snapshot = snapshot
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         if not checkpoint.exists():

@@ -77,8 +77,8 @@ class Tracks:
         said = [track.document for track in self._tracks.values() if track.said_ns is not None]
         return sorted(said, key=lambda found: (found["role"] != "root", -found["impact"]))
 
-    def update(self, now_ns: int, findings: Sequence[Finding]) -> list[Event]:
-        """Take a judgement in: what has to be said."""
+    def update(self, now_ns: int, findings: Sequence[Finding], from_ns: int = 0) -> list[Event]:
+        """Take a judgement in: what has to be said. from_ns: where the times in the evidence begin to count."""
         ids = self._take(now_ns, findings)
         events = []
         for place, track in list(self._tracks.items()):
@@ -93,6 +93,7 @@ class Tracks:
             # another judgement's id of the root means nothing any more
             if track.seen_ns == now_ns:
                 track.document["root"] = ids.get(track.document["root"] or "")
+                track.document["evidence_from_ns"] = from_ns
         return events
 
     def end_all(self, now_ns: int, reason: str) -> list[Event]:

@@ -46,6 +46,14 @@ class Worker(threading.Thread):
             made.port_roles[self._report_port] = ROLE_REPORT
         return made
 
+    def describe(self) -> str:
+        """One line of what became of the packets."""
+        lane, losses = self.lane, self.intake.losses
+        return (
+            f"{self.intake.name}: {lane.packets} packets, {lane.late} of them late; not folded: "
+            f"{losses.kernel} dropped by the kernel, {losses.own} shed, {lane.lost} of another time"
+        )
+
     def run(self) -> None:
         """Work; whatever ends it is kept for the thread that waits."""
         try:
