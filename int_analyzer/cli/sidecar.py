@@ -59,6 +59,21 @@ def sidecar(
     ] = None,
     tls_cert: Annotated[Path | None, typer.Option("--tls-cert", metavar="FILE", help="Certificate (PEM) for --listen.")] = None,
     tls_key: Annotated[Path | None, typer.Option("--tls-key", metavar="FILE", help="Its key.")] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option("--webhook", metavar="URL", help="Post findings there, in the format of Alertmanager's webhook.", show_default=False),
+    ] = None,
+    otlp: Annotated[
+        str | None,
+        typer.Option("--otlp", metavar="URL", help="Send metrics, findings and sampled paths to a collector (OTLP/HTTP, JSON)."),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="DIR", help="Write the packets around each finding's start there, as pcapng.", show_default=False),
+    ] = None,
+    parquet: Annotated[
+        Path | None, typer.Option("--parquet", metavar="DIR", help="Write every queue, second by second, there.", show_default=False)
+    ] = None,
     stay: Annotated[bool, typer.Option("--stay", help="Answer over HTTP when a replay is over, too.")] = False,
 ) -> None:
     """Watch packets as they come, and say when a finding starts, changes and ends.
@@ -87,5 +102,9 @@ def sidecar(
             state=state,
             listening=Listening(listen, token_file, tls_cert, tls_key) if listen is not None else None,
             stay=stay,
+            webhook=webhook,
+            otlp=otlp,
+            recordings=record,
+            parquet=parquet,
         )
     )

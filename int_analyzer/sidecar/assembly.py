@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from int_analyzer.capture import open_source
 from int_analyzer.live.filter import compile_filter
+from int_analyzer.live.intake import Intake
 from int_analyzer.live.privilege import drop_privileges
 from int_analyzer.live.replay import Replay
 from int_analyzer.live.report_socket import ReportSocket, parse_address
@@ -19,9 +20,11 @@ from int_analyzer.reading import is_large
 from int_analyzer.result import warm_up
 from int_analyzer.sidecar.checkpoint import Checkpoint
 from int_analyzer.sidecar.event_log import EventLog
+from int_analyzer.sidecar.recorder import Recorder
 from int_analyzer.sidecar.server import Listening, Server
-from int_analyzer.sidecar.service import Sidecar
+from int_analyzer.sidecar.service import Sidecar, Sink
 from int_analyzer.sidecar.signals import Signals
+from int_analyzer.sidecar.webhook import Webhook
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Options:
 
     interfaces: to capture on, each with `threads` rings; expression: of a kernel filter; reports: addresses of UDP sockets;
     replay: a capture instead of these, at `speed` capture seconds per second; state: folder of the checkpoint; stay: answer over HTTP
-    when a replay is over, too.
+    when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders.
     """
 
     interfaces: Sequence[str] = ()
@@ -45,6 +48,10 @@ class Options:
     state: Path | None = None
     listening: Listening | None = None
     stay: bool = False
+    webhook: str | None = None
+    otlp: str | None = None
+    recordings: Path | None = None
+    parquet: Path | None = None
 
 
 def run(options: Options) -> None:
@@ -52,15 +59,18 @@ def run(options: Options) -> None:
     compiled = options.replay is None or is_large([options.replay])
     with ExitStack() as stack:
         source = stack.enter_context(open_source(options.replay)) if options.replay is not None else None
+        recorder = Recorder(options.recordings) if options.recordings is not None else None
         sidecar = Sidecar(
             options.profile,
-            sinks=[EventLog(options.output)],
+            sinks=_sinks(options, recorder),
             checkpoint=Checkpoint(options.state) if options.state is not None else None,
             compiled=compiled,
         )
         stack.callback(sidecar.close)
         server = Server(options.listening) if options.listening is not None else None
-        _open_live(sidecar, options)
+        _connect(sidecar, options, recorder, stack)
+        tap = recorder.tap if recorder is not None else _untapped
+        _open_live(sidecar, options, tap)
         if options.replay is None:
             drop_privileges()
         if compiled:
@@ -84,20 +94,51 @@ def run(options: Options) -> None:
                 print(worker.describe(), file=sys.stderr)
             return
         replay = Replay(source, options.speed, sidecar.reach, compiled)
-        sidecar.replay(sidecar.add(replay, on_wall_clock=False), signals.stopping)
+        sidecar.replay(sidecar.add(tap(replay), on_wall_clock=False), signals.stopping)
         for damage in source.damages:
             print(f"int-analyzer: {options.replay}: {damage}", file=sys.stderr)
         while options.stay and not sidecar.stopped and not signals.stopping(3600):
             continue
 
 
-def _open_live(sidecar: Sidecar, options: Options) -> None:
+def _sinks(options: Options, recorder: Recorder | None) -> list[Sink]:
+    """Where events go."""
+    sinks: list[Sink] = [EventLog(options.output)]
+    if recorder is not None:
+        sinks.append(recorder)
+    if options.webhook is not None:
+        sinks.append(Webhook(options.webhook))
+    return sinks
+
+
+def _connect(sidecar: Sidecar, options: Options, recorder: Recorder | None, stack: ExitStack) -> None:
+    """What is done after every second and every tick."""
+    if recorder is not None:
+        sidecar.on_tick.append(recorder.reach)
+    if options.parquet is not None:
+        from int_analyzer.sidecar.queue_log import QueueLog
+
+        queue_log = QueueLog(options.parquet)
+        sidecar.on_second.append(queue_log.add)
+        stack.callback(queue_log.flush)
+    if options.otlp is not None:
+        from int_analyzer.sidecar.telemetry import Telemetry
+
+        sidecar.on_tick.append(Telemetry(sidecar, options.otlp).tell)
+
+
+def _untapped(intake: Intake) -> Intake:
+    return intake
+
+
+def _open_live(sidecar: Sidecar, options: Options, tap: Callable[[Intake], Intake]) -> None:
     """Open what packets will come from; none comes yet."""
     program = compile_filter(options.expression) if options.expression else b""
     for number, interface in enumerate(options.interfaces):
         fanout = os.getpid() + number if options.threads > 1 else None
         for _ in range(options.threads):
-            sidecar.add(Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled))
+            ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled)
+            sidecar.add(tap(ring))
     for address in options.reports:
         intake = ReportSocket(*parse_address(address))
-        sidecar.add(intake, report_port=intake.port)
+        sidecar.add(tap(intake), report_port=intake.port)

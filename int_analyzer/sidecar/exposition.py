@@ -15,6 +15,7 @@ from int_analyzer import __version__
 from int_analyzer.analysis.summary import Quantiles, QueueSummary
 from int_analyzer.sidecar import lifetime
 from int_analyzer.sidecar.metric import COUNTER, FINDINGS, METRICS, PORTS, QUANTILES, QUEUES
+from int_analyzer.sidecar.outbox import Outbox
 
 if TYPE_CHECKING:
     from int_analyzer.sidecar.service import Sidecar, Snapshot
@@ -75,6 +76,7 @@ class Exposition(Collector):
         yield "stage_seconds", [((name,), stage.seconds) for name, stage in sidecar.stages.items()]
         yield "stage_runs", [((name,), stage.runs) for name, stage in sidecar.stages.items()]
         yield "sink_faults", [((type(sink).__name__,), sink.faults) for sink in sidecar.sinks]
+        yield "sink_waiting", [((type(sink).__name__,), sink.waiting) for sink in sidecar.sinks if isinstance(sink, Outbox)]
         yield "clock_steps", [((), sidecar.sliding.steps)]
         yield "reload_faults", [((), sidecar.reload_faults)]
         if sidecar.checkpoint is not None:

@@ -100,6 +100,7 @@ METRICS = (
     Metric("int_analyzer_stage_seconds", COUNTER, ("stage",), "Time spent in the steps of a tick.", "5"),
     Metric("int_analyzer_stage_runs", COUNTER, ("stage",), "How often each step ran.", "5"),
     Metric("int_analyzer_sink_faults", COUNTER, ("sink",), "Events that could not be delivered.", "one a sink"),
+    Metric("int_analyzer_sink_waiting", GAUGE, ("sink",), "Payloads that wait for their receiver.", "one a sink"),
     Metric("int_analyzer_clock_steps", COUNTER, (), "How often the capture clock was set, or nothing came for a minute."),
     Metric("int_analyzer_reload_faults", COUNTER, (), "Profiles refused on SIGHUP."),
     Metric("int_analyzer_checkpoint_faults", COUNTER, (), "Checkpoints that could not be written."),

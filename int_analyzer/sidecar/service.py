@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Summary
 from int_analyzer.errors import IntAnalyzerError
+from int_analyzer.fold.state import State
 from int_analyzer.fold.view import SequenceView
 from int_analyzer.live.intake import Intake
 from int_analyzer.profile import Profile, load_profile
@@ -67,7 +68,8 @@ class Sidecar:
     """Sources come in by `add`, what is found goes to the sinks; `snapshot` is the last tick's.
 
     stages: time and number of runs of what a tick does; reload_faults: profiles that were refused since the start; recent: the last
-    events; over: a replay has come to its end; stopped: because somebody asked for it.
+    events; on_second: called with every second that was closed, and its state; on_tick: called after a tick; over: a replay has come
+    to its end; stopped: because somebody asked for it.
     """
 
     def __init__(
@@ -94,6 +96,8 @@ class Sidecar:
         self.restored = ""
         self.snapshot: Snapshot | None = None
         self.recent: deque[dict[str, Any]] = deque(maxlen=RECENT)
+        self.on_second: list[Callable[[int, State], None]] = [self.history.add]
+        self.on_tick: list[Callable[[int], None]] = []
         self.over = False
         self.stopped = False
         self._lock = threading.Lock()
@@ -159,7 +163,9 @@ class Sidecar:
                 self.lifetime.add(piece)
             end = self.sliding.end
             for number in range(max(before, end - SLICES) if before else end, end):
-                self.history.add(number, self.sliding.slice(number))
+                state = self.sliding.slice(number)
+                for take in self.on_second:
+                    take(number, state)
         with stages["judge"]:
             judgement = self.judge.judge(self.sliding, bool(self.tracks.lasting))
             events = self.tracks.update(now_ns, judgement.findings, judgement.from_ns)
@@ -167,6 +173,8 @@ class Sidecar:
             self.tell(events)
         with stages["publish"]:
             self._publish(now_ns, judgement)
+            for look in self.on_tick:
+                look(now_ns)
         if self.checkpoint is not None and not 0 <= now_ns - self._saved_ns < CHECKPOINT_NS:
             self.save(now_ns)
 

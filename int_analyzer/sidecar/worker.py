@@ -10,6 +10,7 @@ from int_analyzer.decode import Decoder
 from int_analyzer.live.intake import Intake
 from int_analyzer.profile import Profile
 from int_analyzer.settings import ROLE_REPORT, Settings
+from int_analyzer.sidecar.packet_sample import PacketSample, pick
 from int_analyzer.sidecar.sliding import SECOND_NS, Sliding
 
 
@@ -18,7 +19,8 @@ class Worker(threading.Thread):
 
     on_wall_clock: packets are stamped with this machine's time, so that one from the future is none of ours; of a replay they are not.
     report_port: what comes to that UDP port is a report, whatever the profile says.
-    decode_s and fold_s: seconds of work; failure: what ended it, if that was not the intake.
+    decode_s and fold_s: seconds of work; failure: what ended it, if that was not the intake; sample: a packet with its hops, picked
+    from the next batch that has one when sample_wanted is set.
     """
 
     def __init__(
@@ -31,6 +33,8 @@ class Worker(threading.Thread):
         self.decode_s = 0.0
         self.fold_s = 0.0
         self.failure: BaseException | None = None
+        self.sample: PacketSample | None = None
+        self.sample_wanted = False
         self._sliding = sliding
         self._on_wall_clock = on_wall_clock
         self._report_port = report_port
@@ -67,6 +71,8 @@ class Worker(threading.Thread):
             decoded = time.perf_counter()
             newest = time.time_ns() // SECOND_NS + 1 if self._on_wall_clock else sys.maxsize
             self.lane.fold(columns, self._sliding.oldest, newest)
+            if self.sample_wanted and (sample := pick(columns)) is not None:
+                self.sample, self.sample_wanted = sample, False
             folded = time.perf_counter()
             self.batches += 1
             self.decode_s += max(decoded - began - (self.intake.waited_s - waited), 0.0)
