@@ -33,7 +33,8 @@ class Options:
 
     interfaces: to capture on, each with `threads` rings; expression: of a kernel filter; reports: addresses of UDP sockets;
     replay: a capture instead of these, at `speed` capture seconds per second; state: folder of the checkpoint; stay: answer over HTTP
-    when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders.
+    when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders;
+    screen: show every second on the terminal, instead of printing findings.
     """
 
     interfaces: Sequence[str] = ()
@@ -52,6 +53,7 @@ class Options:
     otlp: str | None = None
     recordings: Path | None = None
     parquet: Path | None = None
+    screen: bool = False
 
 
 def run(options: Options) -> None:
@@ -87,10 +89,14 @@ def run(options: Options) -> None:
             stack.callback(server.close)
             server.start(sidecar)
             print(f"listening at {server.url}", file=sys.stderr)
+        if options.screen:
+            from int_analyzer.sidecar.screen import Screen
+
+            sidecar.on_tick.append(stack.enter_context(Screen(sidecar, sys.stdout)).show)
         signals = stack.enter_context(Signals(reload))
         if source is None:
             sidecar.watch(signals.stopping)
-            for worker in sidecar.workers:
+            for worker in () if options.screen else sidecar.workers:
                 print(worker.describe(), file=sys.stderr)
             return
         replay = Replay(source, options.speed, sidecar.reach, compiled)
@@ -103,7 +109,7 @@ def run(options: Options) -> None:
 
 def _sinks(options: Options, recorder: Recorder | None) -> list[Sink]:
     """Where events go."""
-    sinks: list[Sink] = [EventLog(options.output)]
+    sinks: list[Sink] = [] if options.screen and options.output is None else [EventLog(options.output)]
     if recorder is not None:
         sinks.append(recorder)
     if options.webhook is not None:
