@@ -33,6 +33,9 @@ _EXTRA = (
     ("scapy", "scapy", "no packet generator, fewer tests"),
     ("pyshark", "pyshark", "no cross-check against tshark"),
     ("p4runtime-shell", "p4runtime_sh", "no P4Runtime control of a lab switch"),
+    ("prometheus-client", "prometheus_client", "no sidecar --listen, no --otlp"),
+    ("starlette", "starlette", "no sidecar --listen"),
+    ("uvicorn", "uvicorn", "no sidecar --listen"),
 )
 _TOOLS = (
     ("tshark", "cross-checks against Wireshark are skipped"),

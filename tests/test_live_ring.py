@@ -19,6 +19,7 @@ from int_analyzer.capture.records import RING_HEADER, RING_STATUS, RING_TCI, RIN
 from int_analyzer.columns import Columns
 from int_analyzer.decode import Decoder
 from int_analyzer.errors import SourceError
+from int_analyzer.live import ring as ring_module
 from int_analyzer.live.filter import compile_filter
 from int_analyzer.live.ring import Ring, restore_tags
 from int_analyzer.schema import ABSENT16, TABLES, kernel_columns
@@ -35,17 +36,22 @@ def rows(batches: Iterator[Columns], table: str = "packets") -> dict[str, list[A
     return found
 
 
-def captured(ring: Ring, send: Callable[[], None], seconds: float = 1.0, table: str = "packets") -> dict[str, list[Any]]:
+def captured(ring: Ring, send: Callable[[], None], seconds: float = 0.5, table: str = "packets") -> dict[str, list[Any]]:
     """Rows of what came in while `send` ran and shortly after."""
     result: list[dict[str, list[Any]]] = []
     thread = threading.Thread(target=lambda: result.append(rows(Decoder(compiled=False).batches(ring), table)))
     thread.start()
-    time.sleep(0.2)
+    time.sleep(0.1)
     send()
     time.sleep(seconds)
     ring.stop()
     thread.join()
     return result[0]
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ring_module, "_LOOK_S", 0.1)
 
 
 def small(**options: Any) -> Ring:
@@ -164,7 +170,7 @@ def test_an_overloaded_ring_sheds_whole_blocks_and_counts_every_packet() -> None
         threading.Timer(0.3, lambda: [socket_out.send(bytes(1000)) for _ in range(600)]).start()
         decoder = Decoder(compiled=False)
         seen = 0
-        stop = threading.Timer(3.0, ring.stop)
+        stop = threading.Timer(1.6, ring.stop)
         stop.start()
 
         class Slow:
@@ -172,7 +178,7 @@ def test_an_overloaded_ring_sheds_whole_blocks_and_counts_every_packet() -> None
 
             def windows(self) -> Iterator[Any]:
                 for window in windows:
-                    time.sleep(0.6)
+                    time.sleep(0.4)
                     yield window
 
         for columns in decoder.batches(Slow()):
@@ -192,10 +198,10 @@ def test_an_interface_that_goes_down_and_comes_up_is_waited_for() -> None:
         def send() -> None:
             socket_out.send(bytes(60))
             ip("link set mirror0 down")
-            time.sleep(1.3)
+            time.sleep(0.4)
             faults.append(ring.fault)
             ip("link set mirror0 up")
-            time.sleep(1.3)
+            time.sleep(0.4)
             faults.append(ring.fault)
             socket_out.send(bytes(60))
 
@@ -213,12 +219,12 @@ def test_an_interface_that_is_made_again_is_captured_again() -> None:
             sender().send(bytes(60))
             time.sleep(0.2)
             ip("link del mirror0")
-            time.sleep(1.3)
+            time.sleep(0.4)
             faults.append(ring.fault)
             ip("link add fabric0 type veth peer name mirror0")
             ip("link set fabric0 up")
             ip("link set mirror0 up")
-            time.sleep(1.5)
+            time.sleep(0.5)
             faults.append(ring.fault)
             sender().send(bytes(60) + b"again")
 

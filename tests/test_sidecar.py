@@ -45,9 +45,9 @@ class Heard:
 def replayed(timed: list[Timed], speed: float = float("inf"), profile: Path | None = None) -> tuple[Sidecar, list[Event]]:
     """Replay packets to their end."""
     heard = Heard()
-    sidecar = Sidecar(profile, sinks=[heard], compiled=False)
+    sidecar = Sidecar(profile, sinks=[heard])
     with open_source(io.BytesIO(pcap(timed))) as source:
-        worker = sidecar.add(Replay(source, speed, sidecar.reach, compiled=False), on_wall_clock=False)
+        worker = sidecar.add(Replay(source, speed, sidecar.reach), on_wall_clock=False)
         sidecar.replay(worker, lambda seconds: False)
     return sidecar, heard.events
 

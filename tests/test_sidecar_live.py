@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -53,7 +54,8 @@ def test_a_mirror_port_and_reports_at_once_give_one_finding(tmp_path: Path) -> N
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as reports, sender() as mirror:
                 began = time.monotonic()
                 for number, (at, data) in enumerate(frames(CONGESTED)):
-                    time.sleep(max(began + at / 1e9 - time.monotonic(), 0))
+                    # twice as fast as it was
+                    time.sleep(max(began + at / 2e9 - time.monotonic(), 0))
                     if number % 2:
                         mirror.send(data)
                     else:
@@ -71,3 +73,26 @@ def test_a_mirror_port_and_reports_at_once_give_one_finding(tmp_path: Path) -> N
     assert lifetime.counts()["counts"]["packets"] == len(frames(CONGESTED))
     # it goes on when the sidecar is started again
     assert list(rest["tracks"]["tracks"]) == ["2-2-0"]
+
+
+def test_a_flood_of_junk_is_counted_and_stops_nothing(tmp_path: Path) -> None:
+    chance = random.Random(17)
+    junk = [chance.randbytes(chance.randrange(14, 1400)) for _ in range(2000)]
+
+    def work() -> list[dict[str, Any]]:
+        with sidecar(tmp_path, "--interface", "mirror0") as process:
+            with sender() as mirror:
+                for data in junk:
+                    mirror.send(data)
+                for _, data in frames(CONGESTED):
+                    mirror.send(data[: chance.randrange(len(data))] + chance.randbytes(40))
+            time.sleep(1.5)
+            return stopped(process)
+
+    assert in_namespace(work) == []
+    lifetime = Lifetime()
+    load(tmp_path / "state/sidecar.npz", lifetime)
+    counts = lifetime.counts()
+    # frames below 14 bytes cannot be sent
+    assert counts["counts"]["packets"] >= len(junk) + 0.9 * len(frames(CONGESTED))
+    assert sum(count for status, count in counts["statuses"].items() if status != "ok") > 1000

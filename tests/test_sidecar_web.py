@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -223,6 +224,14 @@ def test_two_sidecars_at_one_address_the_second_is_told(capsys: pytest.CaptureFi
     finally:
         first.close()
     assert "Address already in use" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("module", ["prometheus_client", "starlette", "uvicorn"])
+def test_without_the_extra_it_is_said_which_one(module: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    for option in (["--listen", "127.0.0.1:0"], ["--otlp", "http://127.0.0.1:4318"]):
+        assert main(["sidecar", "--replay", str(HEALTHY), "--speed", "inf", *option]) == 2
+        assert f"{module} is not installed: pip install 'int-analyzer[sidecar]'" in capsys.readouterr().err
 
 
 def test_a_stream_sends_each_tick_once(congested: Sidecar) -> None:

@@ -25,13 +25,12 @@ class Losses:
 class Intake(Protocol):
     """A source of windows that ends when it is told to (`stop`), or when its capture does.
 
-    name: as it is called in metrics; losses: up to date after every window; waited_s: time spent waiting for packets;
-    fault: what keeps it from reading at the moment, "" if nothing does.
+    name: as it is called in metrics; losses: up to date after every window; fault: what keeps it from reading at the moment, "" if
+    nothing does.
     """
 
     name: str
     losses: Losses
-    waited_s: float
     fault: str
 
     def windows(self) -> Iterator[Window]: ...

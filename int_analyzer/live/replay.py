@@ -52,7 +52,6 @@ class Replay:
             raise ValueError(f"a capture cannot be replayed at speed {speed}")
         self.name = "replay"
         self.losses = Losses()
-        self.waited_s = 0.0
         self.fault = ""
         self._source = source
         self._speed = speed
@@ -130,4 +129,3 @@ class Replay:
         due = self._began + self._behind_ns / 1e9 / self._speed
         while (left := due - time.monotonic()) > 0 and not self._stopping:
             self._stopping.sleep(left)
-            self.waited_s += left

@@ -83,7 +83,6 @@ class ReportSocket:
     def __init__(self, host: str, port: int) -> None:
         self.name = f"udp://{f'[{host}]' if ':' in host else host}:{port}"
         self.losses = Losses()
-        self.waited_s = 0.0
         self.fault = ""
         self._stopping = Stopping()
         self._six = ":" in host
@@ -130,10 +129,8 @@ class ReportSocket:
                 base += stop
             self._count_losses()
             if count < SLOTS:
-                began = time.perf_counter()
                 poller.poll(_POLL_MS)
                 self._stopping.sleep(_GATHER_S)
-                self.waited_s += time.perf_counter() - began
         self._socket.close()
 
     def _lay_out(self) -> None:

@@ -129,8 +129,7 @@ class Ring:
             raise SourceError(interface, "live capture needs a little-endian machine")
         self.name = interface
         self.losses = Losses()
-        self.waited_s = 0.0
-        self.fault = ""
+        self.fault = "does not capture yet"
         self.restored = 0
         self._fanout = fanout
         self._program = program
@@ -166,14 +165,18 @@ class Ring:
         at = 0
         poller = select.poll()
         poller.register(self._socket.fileno(), select.POLLIN | select.POLLERR)
-        while not self._stopping:
+        # when it is to stop, what waits is read, once round at most
+        left = self._blocks
+        while left:
             if time.monotonic() - self._looked > _LOOK_S and self._look():
                 at, poller = 0, select.poll()
                 poller.register(self._socket.fileno(), select.POLLIN | select.POLLERR)
+            if self._stopping:
+                left -= 1
             if not self._status[at] & _OURS:
-                began = time.perf_counter()
+                if self._stopping:
+                    break
                 poller.poll(RETIRE_MS)
-                self.waited_s += time.perf_counter() - began
                 continue
             if int((self._status & _OURS).sum()) > _SHED_FROM * self._blocks:
                 at = self._shed(at)
@@ -253,6 +256,7 @@ class Ring:
                 self._filter(self._program)
             else:
                 self._socket.setsockopt(socket.SOL_SOCKET, _SO_DETACH_FILTER, 0)
+            self.fault = ""
         except OSError as error:
             if error.errno != errno.ENETDOWN:
                 raise SourceError(self.name, error.strerror or str(error)) from error

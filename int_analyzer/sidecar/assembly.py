@@ -21,7 +21,7 @@ from int_analyzer.result import warm_up
 from int_analyzer.sidecar.checkpoint import Checkpoint
 from int_analyzer.sidecar.event_log import EventLog
 from int_analyzer.sidecar.recorder import Recorder
-from int_analyzer.sidecar.server import Listening, Server
+from int_analyzer.sidecar.server import Listening, Server, require_extra
 from int_analyzer.sidecar.service import Sidecar, Sink
 from int_analyzer.sidecar.signals import Signals
 from int_analyzer.sidecar.webhook import Webhook
@@ -128,6 +128,7 @@ def _connect(sidecar: Sidecar, options: Options, recorder: Recorder | None, stac
         sidecar.on_second.append(queue_log.add)
         stack.callback(queue_log.flush)
     if options.otlp is not None:
+        require_extra(options.otlp)
         from int_analyzer.sidecar.telemetry import Telemetry
 
         sidecar.on_tick.append(Telemetry(sidecar, options.otlp).tell)

@@ -96,7 +96,7 @@ METRICS = (
         "3 a source",
     ),
     Metric("int_analyzer_source_batches", COUNTER, ("source",), "Batches decoded.", "one a source"),
-    Metric("int_analyzer_source_busy_seconds", COUNTER, ("source", "step"), "Time spent decoding and folding.", "2 a source"),
+    Metric("int_analyzer_source_busy_seconds", COUNTER, ("source", "step"), "Processor time of decoding and folding.", "2 a source"),
     Metric("int_analyzer_stage_seconds", COUNTER, ("stage",), "Time spent in the steps of a tick.", "5"),
     Metric("int_analyzer_stage_runs", COUNTER, ("stage",), "How often each step ran.", "5"),
     Metric("int_analyzer_sink_faults", COUNTER, ("sink",), "Events that could not be delivered.", "one a sink"),

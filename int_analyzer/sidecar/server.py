@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import ipaddress
 import socket
 import threading
@@ -34,11 +35,7 @@ class Server:
     """
 
     def __init__(self, listening: Listening) -> None:
-        try:
-            import starlette  # noqa: F401
-            import uvicorn  # noqa: F401
-        except ImportError as error:
-            raise SourceError(listening.address, f"{error.name} is not installed: pip install 'int-analyzer[sidecar]'") from error
+        require_extra(listening.address)
         host, port = _parse(listening.address)
         self._token = _read_token(listening.token_file)
         if not self._token and not _is_loopback(host):
@@ -89,6 +86,15 @@ class Server:
             self._server.should_exit = True
             self._thread.join(_START_S)
         self._socket.close()
+
+
+def require_extra(wanted_for: str) -> None:
+    """Raise SourceError if the extra `sidecar` is not installed."""
+    for module in ("prometheus_client", "starlette", "uvicorn"):
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise SourceError(wanted_for, f"{module} is not installed: pip install 'int-analyzer[sidecar]'") from error
 
 
 def _parse(address: str) -> tuple[str, int]:
