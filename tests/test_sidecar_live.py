@@ -65,7 +65,7 @@ def test_a_mirror_port_and_reports_at_once_give_one_finding(tmp_path: Path) -> N
 
     status, events = in_namespace(work)
     assert [(event["event"], event["node"], event["port"]) for event in events] == [("start", "2", "2")]
-    assert 0 < events[0]["at_ns"] - events[0]["start_ns"] < 3_000_000_000
+    assert 0 < events[0]["at_ns"] - events[0]["start_ns"] < 5_000_000_000
     # CAP_NET_RAW is the 13th
     assert [line.split()[1] for line in status.splitlines() if line.startswith(("CapPrm", "CapEff"))] == ["0000000000002000"] * 2
     lifetime = Lifetime()

@@ -61,7 +61,7 @@ def test_it_names_the_congested_port_first_and_complains_of_nothing(page: Any) -
     assert "▲" in page.inner_text("#finding-list h3") and "depth up to 79 raw" in page.inner_text("#finding-list .facts")
     assert page.locator("#graph svg").count() == 1 and "port 2 congested" in page.inner_text("#graph")
     assert page.locator("#heat tr").count() == 6 and page.locator("#heat td.empty").count() > 0
-    assert "Trust: fair" in page.inner_text("#trust-grade")
+    assert "Trust: low" in page.inner_text("#trust-grade")
     assert page.said == []
 
 

@@ -96,7 +96,8 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     if shutil.which("prometheus") is None:
         pytest.skip("needs prometheus (Debian package prometheus)")
     folder = tmp_path_factory.mktemp("prometheus")
-    sidecar, _ = replayed(in_turn(HEALTHY, HEALTHY, HEALTHY, CONGESTED))
+    # with frames left out, reports are missing, and the finding is not sure enough for an alert
+    sidecar, _ = replayed(in_turn(HEALTHY, CONGESTED, every=1))
     sidecar.workers[0].lane.lost = 5
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -101,7 +101,7 @@ def test_a_full_disk_is_counted_and_the_loop_goes_on(tmp_path: Path, monkeypatch
     finding = {**events[0].finding, "id": "2-2-0@1.000"}
     recorder.take([Event("start", 0, finding)])
     recorder._pieces.append(recorder_piece())
-    recorder.reach(1 << 62)
+    recorder.close()
     assert recorder.faults == 1 and "space" in recorder.fault
     assert sidecar.snapshot is not None
 

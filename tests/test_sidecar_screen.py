@@ -34,7 +34,8 @@ def test_what_is_congested_stands_first_with_its_culprits() -> None:
     assert "10.0.1.1:49153 > 10.0.3.3:4791" in text and "depth up to 79 raw" in text
     ports = next(line for line in text.splitlines() if line.startswith("node 2 port 2 ") and "█" in line)
     assert ports.split()[-1] == "79" and "·" in ports
-    assert "trust: fair" in text and "replay: " in text
+    # of the frames that are replayed, two of three are missing by their sequence
+    assert "trust: low" in text and "replay: " in text
 
 
 def test_a_calm_fabric_says_so_in_words() -> None:

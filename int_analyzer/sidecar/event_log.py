@@ -36,10 +36,17 @@ class EventLog:
                 self.fault = error.strerror or str(error)
 
     def reopen(self) -> None:
-        """Begin the file again where somebody has moved it away."""
-        if self._path is not None:
-            self.close()
-            self._stream = self._open()
+        """Begin the file again where somebody has moved it away; if that cannot be, lines go on to where they went."""
+        if self._path is None:
+            return
+        try:
+            stream = self._open()
+        except SourceError as error:
+            self.faults += 1
+            self.fault = error.reason
+            return
+        self.close()
+        self._stream = stream
 
     def close(self) -> None:
         """Let go of the file."""

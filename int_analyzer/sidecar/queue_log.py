@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
@@ -62,7 +63,7 @@ class QueueLog:
         columns += [pa.array(queues.packets), pa.array(queues.bytes)]
         for histograms, largest in ((queues.latency_histograms, queues.latency_max), (queues.depth_histograms, queues.depth_max)):
             measured = histograms.quantiles(_QUANTILES, rows=range(count))
-            columns += [pa.array(measured[:, at], from_pandas=True) for at in range(len(_QUANTILES))]
+            columns += [pa.array(measured[:, at], mask=np.isnan(measured[:, at])) for at in range(len(_QUANTILES))]
             columns.append(pa.array(largest.astype(float), mask=largest < 0))
         self._rows.append(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
 

@@ -30,6 +30,9 @@ LARGEST_BYTES = 32 << 20
 BUDGET_BYTES = 1 << 30
 """Recordings on disk; the oldest give way."""
 
+_SLACK_NS = 1_000_000_000
+"""Pieces of several sources do not come strictly in the order of their times."""
+
 _COMMENT, _NAME, _RESOLUTION = 1, 2, 9
 _NANOSECONDS = 9
 
@@ -56,6 +59,7 @@ class Recorder:
         self._bytes = 0
         self._lock = threading.Lock()
         self._due: list[tuple[int, Event]] = []
+        self._writers: list[threading.Thread] = []
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -83,16 +87,21 @@ class Recorder:
         due = [event for at, event in self._due if at <= now_ns]
         self._due = [(at, event) for at, event in self._due if at > now_ns]
         for event in due:
-            self._record(event)
+            with self._lock:
+                pieces = list(self._pieces)
+            # a second of Python for a hundred thousand packets: no tick waits for it
+            writer = threading.Thread(target=self._record, args=(event, pieces), name="recorder")
+            self._writers = [thread for thread in self._writers if thread.is_alive()] + [writer]
+            writer.start()
 
     def close(self) -> None:
         """Write what is due, with what there is."""
         self.reach(1 << 62)
+        for writer in self._writers:
+            writer.join()
 
-    def _record(self, event: Event) -> None:
+    def _record(self, event: Event, pieces: list[Piece]) -> None:
         start = event.finding["start_ns"]
-        with self._lock:
-            pieces = list(self._pieces)
         name = "".join(character if character.isalnum() or character in "-._" else "_" for character in event.finding["id"])
         try:
             with replacing(self._folder / f"{name}.pcapng") as part, part.open("wb") as file:
@@ -145,7 +154,7 @@ def _write(file: BinaryIO, pieces: list[Piece], begin_ns: int, end_ns: int, comm
     numbers: dict[tuple[str, int], int] = {}
     written = 0
     record: Any = [0] * records.RECORD_SIZE
-    for piece in pieces:
+    for piece in _around(pieces, begin_ns, end_ns):
         view, position = memoryview(piece.data), 0
         while written < LARGEST_BYTES:
             if next_record(view, position, len(view), piece.framing, piece.interfaces, record) != records.IS_RECORD:
@@ -164,6 +173,19 @@ def _write(file: BinaryIO, pieces: list[Piece], begin_ns: int, end_ns: int, comm
             packet = bytes(view[data : data + captured])
             file.write(_block(struct.pack("<I", records.ENHANCED_PACKET), head + packet + bytes(-captured % 4)))
             written += captured + 32
+
+
+def _around(pieces: list[Piece], begin_ns: int, end_ns: int) -> list[Piece]:
+    """The pieces that may hold packets of this time: each begins when the one before has ended, or about then."""
+    record: Any = [0] * records.RECORD_SIZE
+    begins = []
+    for piece in pieces:
+        found = next_record(memoryview(piece.data), 0, len(piece.data), piece.framing, piece.interfaces, record)
+        begins.append(record[records.TIME_NS] if found == records.IS_RECORD else 0)
+    ends = [*begins[1:], end_ns]
+    return [
+        piece for piece, first, last in zip(pieces, begins, ends, strict=True) if first < end_ns + _SLACK_NS and last > begin_ns - _SLACK_NS
+    ]
 
 
 def _block(kind: bytes, body: bytes) -> bytes:

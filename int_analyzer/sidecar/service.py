@@ -194,7 +194,7 @@ class Sidecar:
         """Write the checkpoint."""
         if self.checkpoint is None:
             return
-        with self.stages["checkpoint"]:
+        with self._lock, self.stages["checkpoint"]:
             rest = {"now_ns": now_ns, "end": self.sliding.end, "tracks": self.tracks.kept()}
             self.checkpoint.write(now_ns, self.sliding.stretches, self.judge.calm, self.lifetime, rest)
             self._saved_ns = now_ns

@@ -97,7 +97,12 @@ function showHeat(heat) {
     });
     table.append(line);
   }
-  part("heat").replaceChildren(table);
+  const heatMap = part("heat");
+  const atEnd = heatMap.scrollLeft + heatMap.clientWidth >= heatMap.scrollWidth - 4;
+  const before = heatMap.scrollLeft;
+  heatMap.replaceChildren(table);
+  // whoever has scrolled back stays there, else the newest second is in sight
+  heatMap.scrollLeft = atEnd ? heatMap.scrollWidth : before;
 }
 
 function showTrust(state) {
