@@ -27,7 +27,7 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench,sidecar]'
 	@touch $@
 
 demo: $(VENV)/.installed ## set up, analyse real captures, print what is congested

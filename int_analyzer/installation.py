@@ -34,6 +34,9 @@ _EXTRA = (
     ("pyshark", "pyshark", "no cross-check against tshark"),
     ("p4runtime-shell", "p4runtime_sh", "no lab of BMv2 switches"),
     ("PyYAML", "yaml", "no lab: it reads topologies"),
+    ("prometheus-client", "prometheus_client", "no sidecar --listen, no --otlp"),
+    ("starlette", "starlette", "no sidecar --listen"),
+    ("uvicorn", "uvicorn", "no sidecar --listen"),
 )
 _TOOLS = (
     ("tshark", "cross-checks against Wireshark are skipped"),

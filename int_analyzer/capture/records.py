@@ -1,6 +1,8 @@
 """Walk of the records of a capture file: the first step of the fused kernel. Rare blocks are left to Python (capture/pcapng.py).
 
-Sources: libpcap sf-pcap.c and sf-pcapng.c; draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
+A ring that the kernel shares (TPACKET_V3) is walked too: its records lie as struct tpacket3_hdr says, chained by offsets.
+
+Sources: libpcap sf-pcap.c and sf-pcapng.c; draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng; <linux/if_packet.h>.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from int_analyzer.wire.read import Buffer, le16, le32, prefetch, u16, u32
 
 # framing: int64[8]
 FRAMING_KIND, FRAMING_LITTLE = 0, 1
-KIND_PCAP, KIND_PCAPNG = 0, 1
+KIND_PCAP, KIND_PCAPNG, KIND_RING = 0, 1, 2
 
 # interfaces: int64[n, 8], a row per pcapng interface of the current section; row 0 alone for a classic pcap
 INTERFACE_LINK, INTERFACE_SNAPLEN, INTERFACE_FCS_BYTES, INTERFACE_OFFSET_NS = 0, 1, 2, 3
@@ -37,6 +39,11 @@ DAMAGES = {
     DAMAGE_RECORD_LENGTH: "record length is impossible",
 }
 
+# struct tpacket3_hdr: offsets of its words, in the byte order of the machine; offset 0 in RING_NEXT marks the last record
+RING_NEXT, RING_SECONDS, RING_NANOSECONDS, RING_CAPTURED, RING_ORIGINAL, RING_STATUS, RING_DATA = 0, 4, 8, 12, 16, 20, 24
+RING_TCI, RING_TPID = 32, 36
+RING_HEADER = 48
+
 MAXIMUM_RECORD = 256 * 1024 * 1024
 """A longer record is damage, not data."""
 
@@ -56,6 +63,8 @@ def next_record(buffer: Buffer, position: int, stop: int, framing: Any, interfac
     """
     if framing[FRAMING_KIND] == KIND_PCAP:
         return _pcap_record(buffer, position, stop, framing, interfaces, record)
+    if framing[FRAMING_KIND] == KIND_RING:
+        return _ring_record(buffer, position, stop, framing, interfaces, record)
     return _pcapng_record(buffer, position, stop, framing, interfaces, record)
 
 
@@ -109,6 +118,33 @@ def _word(buffer: Buffer, offset: int, little: int) -> int:
 @kernel
 def _half(buffer: Buffer, offset: int, little: int) -> int:
     return le16(buffer, offset) if little == 1 else u16(buffer, offset)
+
+
+@kernel
+def _ring_record(buffer: Buffer, position: int, stop: int, framing: Any, interfaces: Any, record: Any) -> int:
+    little = framing[FRAMING_LITTLE]
+    record[NEXT_RECORD] = position
+    if stop - position < RING_HEADER:
+        return NEEDS_MORE
+    captured, original = _word(buffer, position + RING_CAPTURED, little), _word(buffer, position + RING_ORIGINAL, little)
+    data = position + _half(buffer, position + RING_DATA, little)
+    step = _word(buffer, position + RING_NEXT, little)
+    following = position + step if step != 0 else stop
+    if step % 8 != 0 or data < position + RING_HEADER or data + captured > following or following > stop:
+        record[DAMAGE] = DAMAGE_RECORD_LENGTH
+        return IS_DAMAGED
+    prefetch(buffer, following + 2 * step)
+    prefetch(buffer, following + 2 * step + 64)
+    prefetch(buffer, following + 2 * step + 128)
+    record[DATA] = data
+    record[CAPTURED] = captured
+    record[ORIGINAL] = original
+    record[TIME_NS] = _word(buffer, position + RING_SECONDS, little) * 1000000000 + _word(buffer, position + RING_NANOSECONDS, little)
+    record[INTERFACE] = 0
+    record[LINK] = interfaces[0, INTERFACE_LINK]
+    record[NEXT_RECORD] = following
+    record[RECORD_WARNINGS] = _SHORT if captured < original else 0
+    return IS_RECORD
 
 
 @kernel

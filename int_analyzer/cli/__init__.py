@@ -29,6 +29,8 @@ from int_analyzer.cli import (
     profile,
     score,
     show,
+    sidecar,
+    top,
     warmup,
     wireshark_plugin,
 )
@@ -60,6 +62,8 @@ app.command("connections", short_help="a row per RoCEv2 connection: loss, comple
 )
 app.command("show", short_help="single packets, header by header", epilog=show.EXAMPLES)(show.show)
 app.command("graph", short_help="the paths as json, dot, graphml or svg", epilog=graph.EXAMPLES)(graph.graph)
+app.command("sidecar", short_help="findings as they start, change and end, beside a mirror port", epilog=sidecar.EXAMPLES)(sidecar.sidecar)
+app.command("top", short_help="the sidecar on the terminal: what is congested, second by second", epilog=top.EXAMPLES)(top.top)
 app.command("wireshark-plugin", short_help="INT and telemetry reports for Wireshark, as a Lua plugin", epilog=wireshark_plugin.EXAMPLES)(
     wireshark_plugin.wireshark_plugin
 )

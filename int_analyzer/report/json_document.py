@@ -296,9 +296,9 @@ ALLOWED: dict[tuple[str, str], list[str]] = {
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null", object: None}
 
 
-def document(summary: parts.Summary) -> dict[str, Any]:
-    """The summary as plain dicts and lists; a value that is not a number is null."""
-    result: dict[str, Any] = _plain(summary)
+def document(part: parts.Summary | parts.Finding | parts.Quality) -> dict[str, Any]:
+    """A summary, or a part of one, as plain dicts and lists; a value that is not a number is null."""
+    result: dict[str, Any] = _plain(part)
     return result
 
 

@@ -1,0 +1,1 @@
+"""Packets as they come: sources that never end, and captures replayed at the pace at which they were taken."""

@@ -1,0 +1,34 @@
+"""What a process may do, made as little as capturing needs: capabilities(7), prctl(2)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+CAP_NET_RAW = 13
+_VERSION_3 = 0x20080522
+_LAST_CAPABILITY = 63
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 24, 38, 47, 4
+
+
+def drop_privileges() -> None:
+    """Keep CAP_NET_RAW if it is there, and nothing else; never gain anything again. Of the calling thread and those it starts."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(_LAST_CAPABILITY + 1):
+        if capability != CAP_NET_RAW:
+            # refused without CAP_SETPCAP: then there is nothing to lose either
+            libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    _call(libc.prctl, _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    header = (ctypes.c_uint32 * 2)(_VERSION_3, 0)
+    sets = (ctypes.c_uint32 * 6)()
+    _call(libc.capget, header, sets)
+    # effective, permitted, inheritable of the lower 32 capabilities, then of the upper
+    kept = sets[1] & 1 << CAP_NET_RAW
+    _call(libc.capset, header, (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0))
+
+
+def _call(function: object, *arguments: object) -> None:
+    if function(*arguments) != 0:  # type: ignore[operator]
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

@@ -1,0 +1,151 @@
+"""From options to a running sidecar: what is opened, in which order, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from int_analyzer.capture import open_source
+from int_analyzer.live.filter import compile_filter
+from int_analyzer.live.intake import Intake
+from int_analyzer.live.privilege import drop_privileges
+from int_analyzer.live.replay import Replay
+from int_analyzer.live.report_socket import ReportSocket, parse_address
+from int_analyzer.live.ring import Ring
+from int_analyzer.reading import is_large
+from int_analyzer.result import warm_up
+from int_analyzer.sidecar.checkpoint import Checkpoint
+from int_analyzer.sidecar.event_log import EventLog
+from int_analyzer.sidecar.recorder import Recorder
+from int_analyzer.sidecar.server import Listening, Server, require_extra
+from int_analyzer.sidecar.service import Sidecar, Sink
+from int_analyzer.sidecar.signals import Signals
+from int_analyzer.sidecar.webhook import Webhook
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line said.
+
+    interfaces: to capture on, each with `threads` rings; expression: of a kernel filter; reports: addresses of UDP sockets;
+    replay: a capture instead of these, at `speed` capture seconds per second; state: folder of the checkpoint; stay: answer over HTTP
+    when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders;
+    screen: show every second on the terminal, instead of printing findings.
+    """
+
+    interfaces: Sequence[str] = ()
+    threads: int = 1
+    ring_mb: int = 64
+    expression: str = ""
+    reports: Sequence[str] = ()
+    replay: str | None = None
+    speed: float = 1.0
+    profile: Path | None = None
+    output: Path | None = None
+    state: Path | None = None
+    listening: Listening | None = None
+    stay: bool = False
+    webhook: str | None = None
+    otlp: str | None = None
+    recordings: Path | None = None
+    parquet: Path | None = None
+    screen: bool = False
+
+
+def run(options: Options) -> None:
+    """Run until the replay ends or somebody asks to stop. Raises IntAnalyzerError for what cannot begin."""
+    compiled = options.replay is None or is_large([options.replay])
+    with ExitStack() as stack:
+        source = stack.enter_context(open_source(options.replay)) if options.replay is not None else None
+        recorder = Recorder(options.recordings) if options.recordings is not None else None
+        sidecar = Sidecar(
+            options.profile,
+            sinks=_sinks(options, recorder),
+            checkpoint=Checkpoint(options.state) if options.state is not None else None,
+            compiled=compiled,
+        )
+        stack.callback(sidecar.close)
+        server = Server(options.listening) if options.listening is not None else None
+        _connect(sidecar, options, recorder, stack)
+        tap = recorder.tap if recorder is not None else _untapped
+        _open_live(sidecar, options, tap)
+        if options.replay is None:
+            drop_privileges()
+        if compiled:
+            # a ring would overflow while the first packets wait for the compiler
+            warm_up()
+        if sidecar.restored:
+            print(f"checkpoint: {sidecar.restored}", file=sys.stderr)
+
+        def reload() -> None:
+            sidecar.reload()
+            print(f"profile: {sidecar.reload_fault or 'read again'}", file=sys.stderr)
+
+        if server is not None:
+            stack.callback(server.close)
+            server.start(sidecar)
+            print(f"listening at {server.url}", file=sys.stderr)
+        if options.screen:
+            from int_analyzer.sidecar.screen import Screen
+
+            sidecar.on_tick.append(stack.enter_context(Screen(sidecar, sys.stdout)).show)
+        signals = stack.enter_context(Signals(reload))
+        if source is None:
+            sidecar.watch(signals.stopping)
+            for worker in () if options.screen else sidecar.workers:
+                print(worker.describe(), file=sys.stderr)
+            return
+        replay = Replay(source, options.speed, sidecar.reach, compiled)
+        sidecar.replay(sidecar.add(tap(replay), on_wall_clock=False), signals.stopping)
+        for damage in source.damages:
+            print(f"int-analyzer: {options.replay}: {damage}", file=sys.stderr)
+        while options.stay and not sidecar.stopped and not signals.stopping(3600):
+            continue
+
+
+def _sinks(options: Options, recorder: Recorder | None) -> list[Sink]:
+    """Where events go."""
+    sinks: list[Sink] = [] if options.screen and options.output is None else [EventLog(options.output)]
+    if recorder is not None:
+        sinks.append(recorder)
+    if options.webhook is not None:
+        sinks.append(Webhook(options.webhook))
+    return sinks
+
+
+def _connect(sidecar: Sidecar, options: Options, recorder: Recorder | None, stack: ExitStack) -> None:
+    """What is done after every second and every tick."""
+    if recorder is not None:
+        sidecar.on_tick.append(recorder.reach)
+    if options.parquet is not None:
+        from int_analyzer.sidecar.queue_log import QueueLog
+
+        queue_log = QueueLog(options.parquet)
+        sidecar.on_second.append(queue_log.add)
+        stack.callback(queue_log.flush)
+    if options.otlp is not None:
+        require_extra(options.otlp)
+        from int_analyzer.sidecar.telemetry import Telemetry
+
+        sidecar.on_tick.append(Telemetry(sidecar, options.otlp).tell)
+
+
+def _untapped(intake: Intake) -> Intake:
+    return intake
+
+
+def _open_live(sidecar: Sidecar, options: Options, tap: Callable[[Intake], Intake]) -> None:
+    """Open what packets will come from; none comes yet."""
+    program = compile_filter(options.expression) if options.expression else b""
+    for number, interface in enumerate(options.interfaces):
+        fanout = os.getpid() + number if options.threads > 1 else None
+        for _ in range(options.threads):
+            ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled)
+            sidecar.add(tap(ring))
+    for address in options.reports:
+        intake = ReportSocket(*parse_address(address))
+        sidecar.add(tap(intake), report_port=intake.port)

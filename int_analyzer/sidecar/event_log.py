@@ -1,0 +1,62 @@
+"""Where events of findings go, one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from int_analyzer.errors import SourceError
+from int_analyzer.sidecar.track import Event
+
+
+class EventLog:
+    """Lines on standard output, or behind those of a file. A line that cannot be written is counted, and the loop goes on.
+
+    faults: lines that were not written; fault: why not, "" when the last one was.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.faults = 0
+        self.fault = ""
+        self._path = path
+        self._stream = self._open()
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Write a line for each event."""
+        for event in events:
+            try:
+                self._stream.write(json.dumps(event.document(), ensure_ascii=False, allow_nan=False) + "\n")
+                self._stream.flush()
+                self.fault = ""
+            except OSError as error:
+                self.faults += 1
+                self.fault = error.strerror or str(error)
+
+    def reopen(self) -> None:
+        """Begin the file again where somebody has moved it away; if that cannot be, lines go on to where they went."""
+        if self._path is None:
+            return
+        try:
+            stream = self._open()
+        except SourceError as error:
+            self.faults += 1
+            self.fault = error.reason
+            return
+        self.close()
+        self._stream = stream
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._path is not None:
+            self._stream.close()
+
+    def _open(self) -> TextIO:
+        if self._path is None:
+            return sys.stdout
+        try:
+            return self._path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise SourceError(self._path, error.strerror or str(error)) from error

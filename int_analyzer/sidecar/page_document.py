@@ -1,0 +1,152 @@
+"""What the live page shows after a tick, as one JSON document: figures with their units, nothing that the page would have to compute."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from int_analyzer.analysis.summary import Quantiles, QueueSummary
+from int_analyzer.report import figure
+from int_analyzer.report.drawing import draw
+from int_analyzer.report.json_document import document
+
+if TYPE_CHECKING:
+    from int_analyzer.sidecar.history import Second
+    from int_analyzer.sidecar.service import Sidecar, Snapshot
+
+_FINDINGS = 20
+_EVENTS = 30
+_QUEUES = 15
+_HEAT_PORTS = 24
+_HEAT_SECONDS = 60
+_DRAWN_LINKS = 200
+"""With more links a picture shows nothing: the busiest and the congested are drawn."""
+
+
+def page_document(sidecar: Sidecar) -> dict[str, Any]:
+    """The document; there was a tick."""
+    snapshot = sidecar.snapshot
+    assert snapshot is not None
+    summary = snapshot.judgement.summary
+    quality = summary.quality
+    return {
+        "now_ns": snapshot.now_ns,
+        "clock": figure.clock(snapshot.now_ns),
+        "over": sidecar.over,
+        "rates": _rates(snapshot.seconds),
+        "findings": [_finding(entry) for entry in snapshot.findings[:_FINDINGS]],
+        "further_findings": max(len(snapshot.findings) - _FINDINGS, 0),
+        "events": [_event(entry) for entry in list(sidecar.recent)[-_EVENTS:][::-1]],
+        "graph": _graph(snapshot),
+        "heat": _heat(snapshot),
+        "queues": [_queue(entry) for entry in _slowest(summary.queues)],
+        "trust": document(quality) if quality is not None else None,
+        "sources": [_source(worker) for worker in sidecar.workers],
+        "total_packets": figure.count(snapshot.counts["counts"]["packets"]),
+        "roce": {
+            "packets": figure.count(quality.roce_packets) if quality is not None else figure.NONE,
+            "with_telemetry": figure.share(quality.roce_with_telemetry_share) if quality is not None else figure.NONE,
+            "ce": figure.count(quality.ce_packets) if quality is not None else figure.NONE,
+            "cnp": figure.count(quality.cnp_packets) if quality is not None else figure.NONE,
+        },
+    }
+
+
+def _rates(seconds: list[Second]) -> dict[str, Any]:
+    last = seconds[-1] if seconds else None
+    return {
+        "packets": figure.number(last.packets) if last else figure.NONE,
+        "bits": figure.number(last.bytes * 8) if last else figure.NONE,
+        "history": [second.packets for second in seconds[-_HEAT_SECONDS:]],
+    }
+
+
+def _finding(entry: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **entry,
+        "place": figure.place(entry["node"], entry["port"], entry["queue"]),
+        "evidence_from": figure.clock(entry["evidence_from_ns"]),
+        "since": figure.clock(entry["start_ns"]),
+        "lasted": figure.duration(entry["end_ns"] - entry["start_ns"]),
+        "depth": figure.quantity(entry["peak_depth"], entry["depth_unit"]) if entry["peak_depth"] is not None else None,
+        "latency": figure.quantity(entry["peak_latency"], entry["latency_unit"]) if entry["peak_latency"] is not None else None,
+        "culprits": [{"flow": flow["flow"], "share": figure.share(flow["share"])} for flow in entry["culprits"]],
+        "victims": [{"flow": flow["flow"], "share": figure.share(flow["share"])} for flow in entry["victims"]],
+    }
+
+
+def _event(entry: dict[str, Any]) -> dict[str, str]:
+    return {
+        "event": entry["event"],
+        "at": figure.clock(entry["at_ns"]),
+        "place": figure.place(entry["node"], entry["port"], entry["queue"]),
+        "cause": entry["cause"],
+        "reason": entry["reason"],
+    }
+
+
+def _graph(snapshot: Snapshot) -> str:
+    summary = replace(snapshot.judgement.summary, findings=snapshot.judgement.findings)
+    congested = {(finding.node, finding.port) for finding in summary.findings}
+    links = sorted(summary.links, key=lambda link: ((link.source.node, link.source.port) not in congested, -link.packets))
+    return draw(replace(summary, links=links[:_DRAWN_LINKS]))
+
+
+def _heat(snapshot: Snapshot) -> dict[str, Any]:
+    """The worst ports of the last minute, second by second; depth where any is reported, else latency."""
+    seconds = snapshot.seconds[-_HEAT_SECONDS:]
+    measure = "depth" if any(fare.depth > 0 for second in seconds for fare in second.ports) else "latency"
+    rows: dict[tuple[int, int], dict[int, int]] = {}
+    for second in seconds:
+        for fare in second.ports:
+            value = fare.depth if measure == "depth" else fare.latency
+            if value >= 0:
+                rows.setdefault((fare.node_id, fare.port), {})[second.number] = value
+    worst = sorted(rows, key=lambda port: -max(rows[port].values()))[:_HEAT_PORTS]
+    first = seconds[0].number if seconds else 0
+    count = seconds[-1].number - first + 1 if seconds else 0
+    profile = snapshot.profile
+    return {
+        "measure": f"largest {'queue depth' if measure == 'depth' else 'hop latency'} of each second, in the device's unit",
+        "first": first,
+        "most": max((max(rows[port].values()) for port in worst), default=0),
+        "ports": [
+            {
+                "label": figure.place(profile.node_name(node), profile.port_name(node, port), None),
+                "values": [rows[node, port].get(first + at) for at in range(count)],
+            }
+            for node, port in worst
+        ],
+    }
+
+
+def _slowest(queues: list[QueueSummary]) -> list[QueueSummary]:
+    return sorted(queues, key=lambda queue: (-(queue.latency.p99 or 0), -(queue.depth.p99 or 0)))[:_QUEUES]
+
+
+def _queue(entry: QueueSummary) -> dict[str, Any]:
+    return {
+        "place": figure.place(entry.at.node, entry.at.port, entry.at.queue),
+        "packets": figure.count(entry.packets),
+        "latency": _quantiles(entry.latency),
+        "depth": _quantiles(entry.depth),
+    }
+
+
+def _quantiles(values: Quantiles) -> list[str]:
+    measured = (values.p50, values.p99, values.p999, values.max)
+    return [figure.quantity(value, values.unit) if value is not None else figure.NONE for value in measured]
+
+
+def _source(worker: Any) -> dict[str, Any]:
+    lane, losses = worker.lane, worker.intake.losses
+    return {
+        "name": worker.intake.name,
+        "fault": worker.intake.fault,
+        "packets": figure.count(lane.packets),
+        "late": figure.count(lane.late),
+        "kernel": figure.count(losses.kernel),
+        "own": figure.count(losses.own),
+        "time": figure.count(lane.lost),
+        "lost": losses.kernel + losses.own + lane.lost > 0,
+    }

@@ -1,0 +1,198 @@
+"""The packets of the last seconds, kept so that those around a finding's start can be looked at: a pcapng for each, in a disk budget.
+
+Source: draft-ietf-opsawg-pcapng §3.5 (comments), §4.1 to §4.3.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from int_analyzer.capture import records
+from int_analyzer.capture.pcapng import SECTION_MAGIC
+from int_analyzer.capture.records import next_record
+from int_analyzer.capture.source import Window
+from int_analyzer.errors import SourceError
+from int_analyzer.live.intake import Intake
+from int_analyzer.output import replacing
+from int_analyzer.sidecar.track import START, Event
+
+BEFORE_NS, AFTER_NS = 2_000_000_000, 3_000_000_000
+"""What is recorded of a finding: so long before and after it began."""
+KEPT_BYTES = 64 << 20
+"""Bytes of packets that are kept in memory; the oldest give way."""
+LARGEST_BYTES = 32 << 20
+"""A recording ends here, whatever follows."""
+BUDGET_BYTES = 1 << 30
+"""Recordings on disk; the oldest give way."""
+
+_SLACK_NS = 1_000_000_000
+"""Pieces of several sources do not come strictly in the order of their times."""
+
+_COMMENT, _NAME, _RESOLUTION = 1, 2, 9
+_NANOSECONDS = 9
+
+
+class Piece(NamedTuple):
+    """A copy of a window's bytes, how they are framed, and where from."""
+
+    data: bytes
+    framing: Any
+    interfaces: Any
+    name: str
+
+
+class Recorder:
+    """A sink that records around each start. Intakes are tapped by `tap`. faults: recordings that could not be written."""
+
+    def __init__(self, folder: Path, budget: int = BUDGET_BYTES, kept: int = KEPT_BYTES) -> None:
+        self.faults = 0
+        self.fault = ""
+        self._folder = folder
+        self._budget = budget
+        self._kept = kept
+        self._pieces: deque[Piece] = deque()
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._due: list[tuple[int, Event]] = []
+        self._writers: list[threading.Thread] = []
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SourceError(folder, error.strerror or str(error)) from error
+
+    def tap(self, intake: Intake) -> Intake:
+        """The same intake, whose windows are remembered."""
+        return cast(Intake, _Tap(intake, self))
+
+    def remember(self, window: Window, begin: int, name: str) -> None:
+        """Keep the bytes of a window from `begin` on."""
+        piece = Piece(bytes(window.buffer[begin : window.stop]), window.framing.copy(), window.interfaces.copy(), name)
+        with self._lock:
+            self._pieces.append(piece)
+            self._bytes += len(piece.data)
+            while self._bytes > self._kept:
+                self._bytes -= len(self._pieces.popleft().data)
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Note what has to be recorded."""
+        self._due += [(event.finding["start_ns"] + AFTER_NS, event) for event in events if event.event == START]
+
+    def reach(self, now_ns: int) -> None:
+        """Write the recordings whose time has come."""
+        due = [event for at, event in self._due if at <= now_ns]
+        self._due = [(at, event) for at, event in self._due if at > now_ns]
+        for event in due:
+            with self._lock:
+                pieces = list(self._pieces)
+            # a second of Python for a hundred thousand packets: no tick waits for it
+            writer = threading.Thread(target=self._record, args=(event, pieces), name="recorder")
+            self._writers = [thread for thread in self._writers if thread.is_alive()] + [writer]
+            writer.start()
+
+    def close(self) -> None:
+        """Write what is due, with what there is."""
+        self.reach(1 << 62)
+        for writer in self._writers:
+            writer.join()
+
+    def _record(self, event: Event, pieces: list[Piece]) -> None:
+        start = event.finding["start_ns"]
+        name = "".join(character if character.isalnum() or character in "-._" else "_" for character in event.finding["id"])
+        try:
+            with replacing(self._folder / f"{name}.pcapng") as part, part.open("wb") as file:
+                _write(file, pieces, start - BEFORE_NS, start + AFTER_NS, comment_of(event))
+            self._fit()
+            self.fault = ""
+        except (OSError, SourceError) as error:
+            self.faults += 1
+            self.fault = str(error)
+
+    def _fit(self) -> None:
+        """Remove the oldest recordings until the rest is within the budget; the newest stays."""
+        files = sorted(self._folder.glob("*.pcapng"), key=lambda path: path.stat().st_mtime_ns)
+        size = sum(path.stat().st_size for path in files)
+        for path in files[:-1]:
+            if size <= self._budget:
+                break
+            size -= path.stat().st_size
+            path.unlink()
+
+
+class _Tap:
+    """An intake of which a recorder sees every window, once the decoder is done with it."""
+
+    def __init__(self, intake: Intake, recorder: Recorder) -> None:
+        self._intake = intake
+        self._recorder = recorder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._intake, name)
+
+    def windows(self) -> Iterator[Window]:
+        """The intake's windows."""
+        for window in self._intake.windows():
+            begin = window.position
+            yield window
+            self._recorder.remember(window, begin, self._intake.name)
+
+
+def comment_of(event: Event) -> str:
+    """What a recording says of itself."""
+    finding = event.finding
+    what = f"{finding['role']}: node {finding['node']} port {finding['port']}, {finding['cause']}, confidence {finding['confidence']:.2f}"
+    return "\n".join((f"finding {finding['id']}: {what}", *finding["evidence"]))
+
+
+def _write(file: BinaryIO, pieces: list[Piece], begin_ns: int, end_ns: int, comment: str) -> None:
+    """One section with an interface for each source and link type."""
+    file.write(_block(SECTION_MAGIC, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + _option(_COMMENT, comment.encode()) + _option(0, b"")))
+    numbers: dict[tuple[str, int], int] = {}
+    written = 0
+    record: Any = [0] * records.RECORD_SIZE
+    for piece in _around(pieces, begin_ns, end_ns):
+        view, position = memoryview(piece.data), 0
+        while written < LARGEST_BYTES:
+            if next_record(view, position, len(view), piece.framing, piece.interfaces, record) != records.IS_RECORD:
+                break
+            position = int(record[records.NEXT_RECORD])
+            time_ns, captured, link = (int(record[word]) for word in (records.TIME_NS, records.CAPTURED, records.LINK))
+            if not begin_ns <= time_ns < end_ns:
+                continue
+            if (piece.name, link) not in numbers:
+                numbers[piece.name, link] = len(numbers)
+                options = _option(_NAME, piece.name.encode()) + _option(_RESOLUTION, bytes((_NANOSECONDS,))) + _option(0, b"")
+                file.write(_block(struct.pack("<I", records.INTERFACE_DESCRIPTION), struct.pack("<HHI", link, 0, 0) + options))
+            data = int(record[records.DATA])
+            original = int(record[records.ORIGINAL])
+            head = struct.pack("<IIIII", numbers[piece.name, link], time_ns >> 32, time_ns & 0xFFFFFFFF, captured, original)
+            packet = bytes(view[data : data + captured])
+            file.write(_block(struct.pack("<I", records.ENHANCED_PACKET), head + packet + bytes(-captured % 4)))
+            written += captured + 32
+
+
+def _around(pieces: list[Piece], begin_ns: int, end_ns: int) -> list[Piece]:
+    """The pieces that may hold packets of this time: each begins when the one before has ended, or about then."""
+    record: Any = [0] * records.RECORD_SIZE
+    begins = []
+    for piece in pieces:
+        found = next_record(memoryview(piece.data), 0, len(piece.data), piece.framing, piece.interfaces, record)
+        begins.append(record[records.TIME_NS] if found == records.IS_RECORD else 0)
+    ends = [*begins[1:], end_ns]
+    return [
+        piece for piece, first, last in zip(pieces, begins, ends, strict=True) if first < end_ns + _SLACK_NS and last > begin_ns - _SLACK_NS
+    ]
+
+
+def _block(kind: bytes, body: bytes) -> bytes:
+    length = struct.pack("<I", len(body) + 12)
+    return kind + length + body + length
+
+
+def _option(code: int, value: bytes) -> bytes:
+    value = value[: 0xFFFF - 3]
+    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)

@@ -1,0 +1,56 @@
+"""Signals as answers to a wait, not as interruptions: nothing happens in the middle of something else."""
+
+from __future__ import annotations
+
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+_STOP = (signal.SIGTERM, signal.SIGINT)
+
+
+class Signals:
+    """While inside `with`, SIGTERM and SIGINT stop a wait, SIGHUP calls `on_reload`. For the main thread.
+
+    A reader or a browser that goes away is an error of that write, not the end of the process (SIGPIPE).
+    """
+
+    def __init__(self, on_reload: Callable[[], None]) -> None:
+        self._on_reload = on_reload
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Signals:
+        self._arrived, self._wakeup = socket.socketpair()
+        self._arrived.setblocking(False)
+        self._wakeup.setblocking(False)
+        self._fd_before = signal.set_wakeup_fd(self._wakeup.fileno())
+        for number in (*_STOP, signal.SIGHUP):
+            self._before[number] = signal.signal(number, _leave_to_wait)
+        self._before[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._fd_before)
+        self._arrived.close()
+        self._wakeup.close()
+
+    def stopping(self, seconds: float) -> bool:
+        """Wait so many seconds: whether somebody asked to stop meanwhile."""
+        end = time.monotonic() + seconds
+        while select.select([self._arrived], [], [], max(end - time.monotonic(), 0))[0]:
+            numbers = self._arrived.recv(64)
+            if any(number in numbers for number in _STOP):
+                return True
+            if signal.SIGHUP in numbers:
+                self._on_reload()
+        return False
+
+
+def _leave_to_wait(number: int, frame: FrameType | None) -> None:
+    """Python writes the number of every signal that has a handler to the wakeup socket; there is nothing else to do."""

@@ -1,0 +1,172 @@
+"""The last minute as states that merge: slices of one second, and stretches of ten of them.
+
+    lanes (open states, one thread each) ──advance──► slices: the last ten and those of the stretch that runs
+                                                   └─► stretches: the last minute
+
+A packet belongs to the slice of its batch's median time, also when it is late; within a state its own time counts.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from int_analyzer.columns import Columns
+from int_analyzer.fold.state import Capacity, State
+
+SECOND_NS = 1_000_000_000
+SLICES = 10
+"""Slices in a stretch, and in the piece of time that is judged."""
+STRETCHES = 6
+"""Stretches kept beside the one that runs."""
+GRACE_NS = 200_000_000
+"""A slice is closed so long after its end: the kernel hands packets out in blocks of a tenth of a second."""
+STEP_NS = 2 * SECOND_NS
+"""Time that goes back further is a clock that was set; less is lateness."""
+OPEN = 16
+"""Slices that a lane holds open at most: packets of still other times have damaged clocks."""
+JUMP_NS = 60 * SECOND_NS
+"""Time that goes on by more between two looks, with nothing of it left in what is kept."""
+
+CAPACITY = Capacity(queues=1 << 14, paths=1 << 16, flows=1 << 15, pairs=1 << 15)
+"""Of one slice and of what is merged from slices: what it cannot hold is forgotten and counted."""
+
+
+class Lane:
+    """Where the thread of one source folds: states of slices that are still open.
+
+    packets: folded; late: of these, into a slice that was closed already; lost: too old, or of a time that is not now.
+    """
+
+    def __init__(self, capacity: Capacity, compiled: bool) -> None:
+        self.packets = 0
+        self.late = 0
+        self.lost = 0
+        self.closed = 0
+        """Slices below this number have been taken."""
+        self._capacity = capacity
+        self._compiled = compiled
+        self._open: dict[int, State] = {}
+        self._lock = threading.Lock()
+
+    def fold(self, columns: Columns, oldest: int, newest: int) -> None:
+        """Fold a batch into its slice, if that is not before `oldest` or behind `newest`."""
+        packets = columns.rows("packets")
+        number = int(np.median(columns.packets.time_ns[:packets])) // SECOND_NS
+        if not oldest <= number <= newest:
+            self.lost += packets
+            return
+        with self._lock:
+            state = self._open.get(number)
+            if state is None and len(self._open) == OPEN:
+                self.lost += packets
+                return
+            if state is None:
+                state = self._open[number] = State(self._capacity)
+            if number < self.closed:
+                self.late += packets
+            self.packets += packets
+            state.fold(columns, self._compiled)
+
+    def take(self, end: int) -> dict[int, State]:
+        """The states of slices before `end`; what comes for them from now on is late."""
+        with self._lock:
+            self.closed = max(self.closed, end)
+            return {number: self._open.pop(number) for number in sorted(self._open) if number < end}
+
+    def clear(self) -> None:
+        """Forget everything: time begins anew."""
+        with self._lock:
+            self.closed = 0
+            self._open.clear()
+
+
+class Sliding:
+    """The lanes, and what they left in the last minute.
+
+    end: number of the slice that is not closed yet; steps: how often the clock was set.
+    """
+
+    def __init__(self, capacity: Capacity = CAPACITY, compiled: bool = True) -> None:
+        self.capacity = capacity
+        self.compiled = compiled
+        self.end = 0
+        self.steps = 0
+        self.lanes: list[Lane] = []
+        self.slices: dict[int, State] = {}
+        self.stretches: dict[int, State] = {}
+        self._ten: State | None = None
+
+    def lane(self) -> Lane:
+        """A new lane, for one thread."""
+        lane = Lane(self.capacity, self.compiled)
+        self.lanes.append(lane)
+        return lane
+
+    @property
+    def oldest(self) -> int:
+        """First slice that is still kept in a stretch."""
+        return max(self.end // SLICES - STRETCHES, 0) * SLICES
+
+    def stepped(self, now_ns: int) -> bool:
+        """Whether the clock was set since the last `advance`: forget everything if it was."""
+        behind = self.end * SECOND_NS + GRACE_NS - now_ns
+        if self.end == 0 or -JUMP_NS <= behind <= STEP_NS:
+            return False
+        self.steps += 1
+        self.end = 0
+        self.slices.clear()
+        self.stretches.clear()
+        self._ten = None
+        for lane in self.lanes:
+            lane.clear()
+        return True
+
+    def advance(self, now_ns: int) -> list[State]:
+        """Close the slices that have ended, and take in what came late: the pieces, which the sliding states have absorbed."""
+        end = max(self.end, (now_ns - GRACE_NS) // SECOND_NS)
+        pieces: list[State] = []
+        moved = end != self.end
+        self.end = end
+        for lane in self.lanes:
+            for number, state in lane.take(end).items():
+                if number >= self.oldest:
+                    self._absorb(number, state)
+                    pieces.append(state)
+        if moved or pieces:
+            self._ten = None
+            for number in [number for number in self.slices if number < end - SLICES]:
+                del self.slices[number]
+            for stretch in [stretch for stretch in self.stretches if stretch * SLICES < self.oldest]:
+                del self.stretches[stretch]
+        return pieces
+
+    def last_ten(self) -> State:
+        """What was captured in the last ten closed slices."""
+        if self._ten is None:
+            self._ten = self._merged([self.slices[number] for number in sorted(self.slices) if number >= self.end - SLICES])
+        return self._ten
+
+    def last_minute(self) -> State:
+        """What was captured in the stretch that runs and the six before."""
+        return self._merged([self.stretches[stretch] for stretch in sorted(self.stretches)])
+
+    def slice(self, number: int) -> State:
+        """What was captured in one closed slice of the last ten; nothing if it was captured before."""
+        return self.slices.get(number) or State(self.capacity)
+
+    def _absorb(self, number: int, state: State) -> None:
+        for store, key in ((self.slices, number), (self.stretches, number // SLICES)):
+            if key in store:
+                store[key].merge(state)
+            else:
+                store[key] = state.copy()
+
+    def _merged(self, states: list[State]) -> State:
+        if not states:
+            return State(self.capacity)
+        whole = states[0].copy()
+        for state in states[1:]:
+            whole.merge(state)
+        return whole

@@ -1,0 +1,217 @@
+"""What goes to others: a receiver that checks every payload, and fails, delays, refuses and is away on purpose."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+pytest.importorskip("prometheus_client", reason="needs the extra sidecar")
+pytest.importorskip("opentelemetry.proto_json", reason="needs opentelemetry-proto-json")
+
+from opentelemetry.proto_json.collector.logs.v1.logs_service import ExportLogsServiceRequest
+from opentelemetry.proto_json.collector.metrics.v1.metrics_service import ExportMetricsServiceRequest
+from opentelemetry.proto_json.collector.trace.v1.trace_service import ExportTraceServiceRequest
+from test_sidecar import replayed
+from traffic import CONGESTED, HEALTHY, in_turn
+
+from int_analyzer.errors import SourceError
+from int_analyzer.profile import Node, Profile, Units
+from int_analyzer.sidecar.otlp import Otlp, spans
+from int_analyzer.sidecar.outbox import Outbox, checked_url
+from int_analyzer.sidecar.packet_sample import HopSample, PacketSample
+from int_analyzer.sidecar.service import Sidecar
+from int_analyzer.sidecar.telemetry import Telemetry
+from int_analyzer.sidecar.track import Event
+from int_analyzer.sidecar.webhook import Webhook
+
+REQUESTS = {"/v1/logs": ExportLogsServiceRequest, "/v1/metrics": ExportMetricsServiceRequest, "/v1/traces": ExportTraceServiceRequest}
+
+
+class Receiver(ThreadingHTTPServer):
+    """Keeps what was posted: (path, document). `answers`: what to answer to the next posts, a status or seconds to wait; then 200."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int = 0) -> None:
+        self.posted: list[tuple[str, Any]] = []
+        self.tried = 0
+        self.answers: list[int | float | dict[str, str]] = []
+        super().__init__(("127.0.0.1", port), _Handler)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def close(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.server.tried += 1
+        answer = self.server.answers.pop(0) if self.server.answers else 200
+        if isinstance(answer, float):
+            time.sleep(answer)
+            answer = 200
+        status = answer if isinstance(answer, int) else 503
+        if status == 200:
+            assert self.headers["content-type"] == "application/json"
+            self.server.posted.append((self.path, json.loads(body)))
+        self.send_response(status)
+        for name, value in answer.items() if isinstance(answer, dict) else ():
+            self.send_header(name, value)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver()
+    yield made
+    made.close()
+
+
+def until(met: Callable[[], bool], seconds: float = 5.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not met() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return met()
+
+
+@pytest.fixture(scope="module")
+def told() -> tuple[Sidecar, list[Event]]:
+    return replayed(in_turn(HEALTHY, HEALTHY, HEALTHY, CONGESTED))
+
+
+def checked(posted: list[tuple[str, Any]]) -> dict[str, list[Any]]:
+    """Documents by path, each of which the generated classes read and write back the same: no name or type of it is unknown to them."""
+    found: dict[str, list[Any]] = {}
+    for path, document in posted:
+        assert REQUESTS[path].from_dict(document).to_dict() == document
+        found.setdefault(path, []).append(document)
+    return found
+
+
+def test_findings_metrics_and_paths_are_what_a_collector_reads(receiver: Receiver, told: tuple[Sidecar, list[Event]]) -> None:
+    sidecar, events = told
+    telemetry = Telemetry(sidecar, receiver.url)
+    otlp = sidecar.sinks.pop()
+    assert isinstance(otlp, Otlp)
+    hops = [HopSample(1, 2, 3, 0, 5, 6), HopSample(2, *[None] * 5)]
+    sidecar.workers[0].sample = PacketSample(10**18, "10.0.0.1", "10.0.0.2", 1, 4791, hops)
+    telemetry.tell(10**18)
+    otlp.take(events)
+    assert until(lambda: len(receiver.posted) == 3)
+    otlp.close()
+    found = checked(receiver.posted)
+    (logs,), (metrics,), (traces,) = found["/v1/logs"], found["/v1/metrics"], found["/v1/traces"]
+    records = logs["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
+    assert [record["eventName"] for record in records] == [f"int_analyzer.finding.{event.event}" for event in events]
+    assert records[0]["severityText"] == "WARN" and "node 2 port 2" in records[0]["body"]["stringValue"]
+    named = {metric["name"]: metric for metric in metrics["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]}
+    packets = named["int_analyzer_packets"]["sum"]
+    assert packets["isMonotonic"] and packets["dataPoints"][0]["asDouble"] == len(in_turn(HEALTHY, HEALTHY, HEALTHY, CONGESTED))
+    assert named["int_analyzer_source_up"]["gauge"]["dataPoints"][0]["attributes"][0]["value"] == {"stringValue": "replay"}
+    root, *hops = traces["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    assert [hop["parentSpanId"] for hop in hops] == [root["spanId"]] * 2 and {hop["traceId"] for hop in hops} == {root["traceId"]}
+
+
+def test_a_path_takes_as_long_as_its_hops_say() -> None:
+    profile = Profile(nodes={1: Node(name="leaf", units=Units(hop_latency="us")), 2: Node(units=Units(hop_latency="ns"))})
+    hops = [HopSample(1, None, 7, None, 5, None), HopSample(2, None, 8, None, 300, None), HopSample(9, None, 1, None, 4, None)]
+    root, *made = spans(PacketSample(1_000_000, "a", "b", 1, 2, hops), profile)
+    assert [span["name"] for span in made] == ["node leaf port 7", "node 2 port 8", "node 9 port 1"]
+    times = [(int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])) for span in made]
+    assert times == [(994_700, 999_700), (999_700, 1_000_000), (1_000_000, 1_000_000)]
+    assert (int(root["startTimeUnixNano"]), int(root["endTimeUnixNano"])) == (994_700, 1_000_000)
+
+
+def test_a_webhook_fires_and_resolves_as_alertmanager_does(receiver: Receiver, told: tuple[Sidecar, list[Event]]) -> None:
+    webhook = Webhook(receiver.url + "/hook")
+    webhook.take(told[1])
+    assert until(lambda: len(receiver.posted) == len(told[1]))
+    webhook.close()
+    first, last = receiver.posted[0][1], receiver.posted[-1][1]
+    assert (first["version"], first["status"], last["status"]) == ("4", "firing", "resolved")
+    alert = first["alerts"][0]
+    assert alert["labels"] | {"alertname": "CongestedPort", "node": "2", "port": "2", "role": "root"} == alert["labels"]
+    assert alert["startsAt"].startswith("2027-01-15T08:00:16.6") and alert["endsAt"] == "0001-01-01T00:00:00Z"
+    assert last["alerts"][0]["endsAt"] > alert["startsAt"]
+    assert alert["fingerprint"] == last["alerts"][0]["fingerprint"] and "10.0.1.1:49153" in alert["annotations"]["culprits"]
+
+
+def test_what_waits_while_the_receiver_is_away_comes_when_it_is_back() -> None:
+    gone = Receiver()
+    url, port = gone.url, gone.server_address[1]
+    gone.close()
+    outbox = Outbox(first_wait_s=0.05)
+    for number in range(20):
+        outbox.put(url + "/x", json.dumps(number).encode())
+    assert until(lambda: outbox.retried >= 2) and "refused" in outbox.fault
+    assert (outbox.sent, outbox.faults, outbox.waiting) == (0, 0, 20)
+    back = Receiver(port)
+    assert until(lambda: outbox.sent == 20)
+    assert [document for _, document in back.posted] == list(range(20)) and outbox.fault == "" and outbox.waiting == 0
+    outbox.close()
+    back.close()
+
+
+def test_a_receiver_that_fails_is_tried_again_and_one_that_refuses_is_not(receiver: Receiver) -> None:
+    receiver.answers = [500, 503, 200, 400, 200]
+    outbox = Outbox(first_wait_s=0.02)
+    for number in range(3):
+        outbox.put(receiver.url, json.dumps(number).encode())
+    assert until(lambda: outbox.sent == 2)
+    outbox.close()
+    assert [document for _, document in receiver.posted] == [0, 2]
+    assert (outbox.retried, outbox.faults) == (2, 1)
+
+
+def test_a_receiver_that_asks_for_time_gets_it(receiver: Receiver) -> None:
+    receiver.answers = [{"retry-after": "1"}]
+    outbox = Outbox(first_wait_s=0.01)
+    began = time.monotonic()
+    outbox.put(receiver.url, b"1")
+    assert until(lambda: outbox.sent == 1)
+    outbox.close()
+    assert time.monotonic() - began >= 1
+
+
+def test_a_receiver_that_hangs_keeps_nobody_waiting(receiver: Receiver) -> None:
+    receiver.answers = [1.0]
+    outbox = Outbox(first_wait_s=0.05, timeout_s=0.2)
+    began = time.monotonic()
+    for _ in range(100):
+        outbox.put(receiver.url, b"1")
+    assert time.monotonic() - began < 0.15
+    assert until(lambda: outbox.sent == 100, 10) and outbox.retried >= 1
+    outbox.close()
+
+
+def test_no_more_waits_than_there_is_room_for_and_the_newest_stay() -> None:
+    outbox = Outbox(first_wait_s=0.2, kept=10)
+    for number in range(50):
+        outbox.put("http://127.0.0.1:9/", json.dumps(number).encode())
+    assert outbox.waiting == 10 and outbox.faults == 40
+    assert [json.loads(payload.body) for payload in outbox._waiting] == list(range(40, 50))
+    outbox.close(0)
+
+
+@pytest.mark.parametrize("url", ["collector:4318", "ftp://collector", "http://", ""])
+def test_an_address_that_is_none_is_one_line(url: str) -> None:
+    with pytest.raises(SourceError, match="http://HOST"):
+        checked_url(url)

@@ -1,0 +1,152 @@
+"""What is kept on disk: packets around a finding's start, and every queue second by second; bounded both."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from test_sidecar import replayed
+from test_sidecar_sliding import filled
+from traffic import CONGESTED, HEALTHY, LENGTH, SECOND, START, Timed, in_turn, pcap
+
+from int_analyzer import analyze
+from int_analyzer.capture import open_source
+from int_analyzer.capture.walk import records
+from int_analyzer.cli import main
+from int_analyzer.errors import SourceError
+from int_analyzer.live.replay import Replay
+from int_analyzer.sidecar.queue_log import QueueLog
+from int_analyzer.sidecar.recorder import AFTER_NS, BEFORE_NS, Recorder
+from int_analyzer.sidecar.service import Sidecar
+from int_analyzer.sidecar.track import Event
+
+TIMED = in_turn(HEALTHY, CONGESTED)
+
+
+def recorded(folder: Path, timed: list[Timed], **options: int) -> tuple[Recorder, list[Event]]:
+    """A recorder that has seen packets go by, and the events of these."""
+    recorder, heard = Recorder(folder, **options), []
+
+    class Hear:
+        faults, fault = 0, ""
+
+        def take(self, events: list[Event]) -> None:
+            heard.extend(events)
+
+        def close(self) -> None:
+            pass
+
+    sidecar = Sidecar(sinks=[recorder, Hear()], compiled=False)
+    sidecar.on_tick.append(recorder.reach)
+    with open_source(io.BytesIO(pcap(timed))) as source:
+        worker = sidecar.add(recorder.tap(Replay(source, float("inf"), sidecar.reach, compiled=False)), on_wall_clock=False)
+        sidecar.replay(worker, lambda seconds: False)
+    sidecar.close()
+    return recorder, heard
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Event]]:
+    """A recording and the events."""
+    folder = tmp_path_factory.mktemp("recordings")
+    recorder, heard = recorded(folder, TIMED)
+    assert recorder.faults == 0
+    (path,) = folder.glob("*.pcapng")
+    return path, heard
+
+
+def test_the_packets_around_a_start_are_recorded_byte_by_byte(taken: tuple[Path, list[Event]]) -> None:
+    path, heard = taken
+    start = heard[0].finding["start_ns"]
+    with open_source(str(path)) as source:
+        found = [(record.time_ns, record.data) for record in records(source)]
+        assert source.interfaces[0].name == "replay" and source.damages == []
+    assert found == [entry for entry in TIMED if start - BEFORE_NS <= entry[0] < start + AFTER_NS]
+    assert start == pytest.approx(START + LENGTH + 1.7 * SECOND, abs=0.1 * SECOND)
+
+
+def test_a_recording_says_what_it_is_of_and_shows_it_again(taken: tuple[Path, list[Event]]) -> None:
+    path, heard = taken
+    comment = path.read_bytes()[28 : 28 + struct.unpack_from("<H", path.read_bytes(), 26)[0]].decode()
+    assert comment.startswith(f"finding {heard[0].finding['id']}: root: node 2 port 2") and "queue depth up to" in comment
+    again = analyze(path).findings
+    assert [(finding.node, finding.port) for finding in again] == [("2", "2")]
+
+
+def test_memory_for_packets_is_bounded(tmp_path: Path) -> None:
+    recorder, _ = recorded(tmp_path, in_turn(CONGESTED), kept=100_000)
+    assert sum(len(piece.data) for piece in recorder._pieces) <= 100_000 and len(recorder._pieces) > 1
+
+
+def test_recordings_give_way_to_newer_ones_within_the_budget(tmp_path: Path) -> None:
+    for number in range(5):
+        old = tmp_path / f"old-{number}.pcapng"
+        old.write_bytes(bytes(100_000))
+        os.utime(old, (number, number))
+    recorded(tmp_path, in_turn(CONGESTED), budget=500_000)
+    left = sorted(path.name for path in tmp_path.glob("*.pcapng"))
+    assert "old-0.pcapng" not in left and "old-4.pcapng" in left and any(name.startswith("2-2-0") for name in left)
+    assert sum((tmp_path / name).stat().st_size for name in left) <= 500_000
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_counted_and_the_loop_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(tmp_path)
+    (tmp_path / "2-2-0_1.000.pcapng").symlink_to("/dev/full")
+    sidecar, events = replayed(in_turn(CONGESTED))
+    finding = {**events[0].finding, "id": "2-2-0@1.000"}
+    recorder.take([Event("start", 0, finding)])
+    recorder._pieces.append(recorder_piece())
+    recorder.close()
+    assert recorder.faults == 1 and "space" in recorder.fault
+    assert sidecar.snapshot is not None
+
+
+def recorder_piece() -> object:
+    """A piece with some packets of the capture."""
+    from int_analyzer.sidecar.recorder import Piece
+
+    with open_source(str(CONGESTED)) as source:
+        window = next(iter(source.windows()))
+        return Piece(bytes(window.buffer[window.start : window.stop]), window.framing, window.interfaces, "replay")
+
+
+def test_every_queue_stands_in_parquet_second_by_second(tmp_path: Path) -> None:
+    state = filled(in_turn(CONGESTED)).last_ten()
+    log = QueueLog(tmp_path)
+    for number in range(3):
+        log.add(1000 + number, state)
+    log.flush()
+    table = pyarrow.parquet.read_table(tmp_path / "queues-0000001000.parquet").to_pandas()
+    assert len(table) == 18 and sorted(set(table.second)) == [1000, 1001, 1002]
+    deepest = table.sort_values("depth_max_raw").iloc[-1]
+    assert (deepest.node_id, deepest.port, deepest.depth_max_raw) == (2, 2, 79)
+    assert table.packets.sum() == 3 * state.view().counts["hops"]
+
+
+def test_files_rotate_and_the_oldest_give_way(tmp_path: Path) -> None:
+    state = filled(in_turn(HEALTHY)).last_ten()
+    log = QueueLog(tmp_path, budget=20_000)
+    for number in range(0, 3000, 100):
+        log.add(number, state)
+    log.flush()
+    files = sorted(tmp_path.glob("queues-*.parquet"))
+    assert 1 < len(files) < 10 and sum(path.stat().st_size for path in files) <= 20_000
+    assert (tmp_path / "queues-0000002700.parquet") in files and (tmp_path / "queues-0000000000.parquet") not in files
+
+
+def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for kind in (Recorder, QueueLog):
+        with pytest.raises(SourceError, match="file"):
+            kind(tmp_path / "file")
+
+
+def test_the_command_records_and_logs(tmp_path: Path) -> None:
+    arguments = ["--replay", str(CONGESTED), "--speed", "inf", "--record", str(tmp_path / "r"), "--parquet", str(tmp_path / "p")]
+    assert main(["sidecar", *arguments, "--output", str(tmp_path / "x.jsonl")]) == 0
+    assert len(list((tmp_path / "r").glob("*.pcapng"))) == 1 == len(list((tmp_path / "p").glob("*.parquet")))
