@@ -362,7 +362,8 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                 forget_outside(columns, counts, row)
                 hop, telemetry = first_hop, FORMAT_NONE
             own_hop, own_format, in_report = counts[N_REPORTS], report_kind, True
-            put(columns, "hops.hop", first_hop, 0)
+            if telemetry == FORMAT_NONE:
+                put(columns, "hops.hop", first_hop, 0)
             kind, at, declared, bad, bad_at, odd, report_count, found, has_hop, record[records.NEXT_REPORT] = read_report(
                 buffer, at, limit, declared, report_kind, part, record[records.REPORT], settings, columns, counts, row
             )

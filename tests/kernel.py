@@ -1,4 +1,4 @@
-"""The decode kernel for tests: packets in, dictionaries of rows out, in the shape of the twin (tests/naive.py)."""
+"""The decode kernel for tests: packets in, dictionaries of rows out, in the shape of the twin (tests/naive/)."""
 
 from __future__ import annotations
 
