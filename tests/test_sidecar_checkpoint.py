@@ -69,7 +69,7 @@ def test_a_state_of_another_capacity_is_not_taken(tmp_path: Path) -> None:
 
 def test_what_no_file_can_hold_is_an_error_and_not_lost_in_silence(tmp_path: Path) -> None:
     lifetime = Lifetime()
-    lifetime.extra = {"of": "another"}  # type: ignore[attr-defined]
+    lifetime.extra = {"of", "another"}  # type: ignore[attr-defined]
     with pytest.raises(TypeError, match="extra"):
         save(tmp_path / "state.npz", lifetime, {})
 

@@ -61,7 +61,7 @@ def load(path: Path, into: object) -> dict[str, Any]:
 
 
 def _take_apart(kept: object, prefix: str, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
-    """Attributes by dotted name; those that begin with _ are made of the others."""
+    """Attributes by dotted name; those that begin with _ are made of the others. A dict is one of counters by name."""
     for name, value in vars(kept).items():
         if name.startswith("_"):
             continue
@@ -69,7 +69,7 @@ def _take_apart(kept: object, prefix: str, arrays: dict[str, Any], numbers: dict
             arrays[prefix + name] = value
         elif isinstance(value, Table):
             arrays[prefix + name] = value.data
-        elif isinstance(value, (int, float, str, tuple)) or value is None:
+        elif isinstance(value, (int, float, str, tuple, dict)) or value is None:
             numbers[prefix + name] = value
         elif hasattr(value, "__dict__"):
             _take_apart(value, f"{prefix}{name}.", arrays, numbers)
@@ -93,7 +93,7 @@ def _put_together(into: object, prefix: str, arrays: dict[str, Any], numbers: di
         elif isinstance(value, tuple):
             if list(value) != numbers[prefix + name]:
                 raise Unusable(f"{prefix}{name} is {numbers[prefix + name]}, not {list(value)}")
-        elif isinstance(value, (int, float, str)) or value is None:
+        elif isinstance(value, (int, float, str, dict)) or value is None:
             setattr(into, name, numbers[prefix + name])
         elif hasattr(value, "__dict__"):
             _put_together(value, f"{prefix}{name}.", arrays, numbers)
