@@ -13,6 +13,7 @@ import numpy as np
 
 from int_analyzer import columns, decode, schema, settings
 from int_analyzer.formats import dialect, roce
+from int_analyzer.status import STATUSES, WARNINGS
 from int_analyzer.wire import ip
 
 TABLES = ("packets", "hops", "roce")
@@ -40,9 +41,9 @@ def header() -> str:
                 pointer = f"offsetof(struct columns, {name}.{column.name})"
                 lines.append(f'    {{"{name}", "{column.name}", {size}, {name.upper()}_CAPACITY, {pointer}}},')
     lines += ["};", "", "enum {"]
-    lines += [f"    STATUS_{_macro(status.name)} = {status.code}," for status in schema.STATUSES]
+    lines += [f"    STATUS_{_macro(status.name)} = {status.code}," for status in STATUSES]
     lines += ["};", "", "enum {"]
-    lines += [f"    WARNING_{_macro(warning.name)} = 1u << {warning.bit}," for warning in schema.WARNINGS]
+    lines += [f"    WARNING_{_macro(warning.name)} = 1u << {warning.bit}," for warning in WARNINGS]
     lines += ["};", "", "enum {"]
     bits = {name: value for name, value in vars(schema).items() if name.startswith(("FORMAT_", "HAS_", "HOP_"))}
     lines += [f"    {name} = {value}," for name, value in bits.items() if isinstance(value, int)]

@@ -11,8 +11,9 @@ from typing import Any
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.formats.int_carried import IN_GENEVE, IN_GPE, IN_GPE_1, int_carried
 from int_analyzer.formats.ioam import CUT, OPTION_LIMIT, ioam, ioam_shim
-from int_analyzer.schema import FORMAT_NONE, STATUS_CODE, WARNING_BIT
+from int_analyzer.schema import FORMAT_NONE
 from int_analyzer.settings import GPE_INT, GPE_INT_1, GPE_IOAM
+from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire.ip import next_ioam_option
 from int_analyzer.wire.read import Buffer, u8, u16
 from int_analyzer.wire.tunnel import GENEVE_CLASS_INT, NSH_IOAM

@@ -1,4 +1,4 @@
-"""What can go wrong around packets. A packet itself never raises: it gets a status (schema.STATUSES).
+"""What can go wrong around packets. A packet itself never raises: it gets a status (status.STATUSES).
 
 IntAnalyzerError
 ├── CaptureError    the bytes are not a capture, or stop being one

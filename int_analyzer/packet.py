@@ -28,20 +28,9 @@ from int_analyzer.formats.roce import bth as read_bth
 from int_analyzer.formats.roce import plausible as plausible_bth
 from int_analyzer.formats.tcp_int import tcp_int as read_tcp_int
 from int_analyzer.payload import int_in_tcp, of_role, payload
-from int_analyzer.schema import (
-    ABSENT8,
-    ABSENT16,
-    ABSENT32,
-    FORMAT_INT_MD_1,
-    FORMAT_INT_MD_2,
-    FORMAT_MRI,
-    FORMAT_NONE,
-    FORMAT_ROCE,
-    STATUS_CODE,
-    STATUSES,
-    WARNING_BIT,
-)
+from int_analyzer.schema import ABSENT8, ABSENT16, ABSENT32, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_MRI, FORMAT_NONE, FORMAT_ROCE
 from int_analyzer.settings import HPCC_LAYOUT, HPCC_NS3, TCP_INT
+from int_analyzer.status import STATUS_CODE, STATUSES, WARNING_BIT
 from int_analyzer.wire import ethernet as ethernet_layer
 from int_analyzer.wire import layer
 from int_analyzer.wire.ethernet import ABSENT_CSIG, ETHERTYPE_BRIDGED, ethernet, link, mpls, of_ethertype

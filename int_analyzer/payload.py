@@ -18,7 +18,7 @@ from int_analyzer.formats.int_md import looks_like as looks_like_int
 from int_analyzer.formats.report import looks_like as looks_like_report
 from int_analyzer.formats.report import of_version
 from int_analyzer.formats.roce import plausible as plausible_bth
-from int_analyzer.schema import FORMAT_NONE, STATUS_CODE
+from int_analyzer.schema import FORMAT_NONE
 from int_analyzer.settings import (
     DETECT_BY_STRUCTURE,
     INT_DSCP_MASK,
@@ -35,6 +35,7 @@ from int_analyzer.settings import (
     ROLE_VXLAN,
     ROLE_VXLAN_GPE,
 )
+from int_analyzer.status import STATUS_CODE
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8, u16, u64
 

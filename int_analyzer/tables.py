@@ -20,6 +20,7 @@ from int_analyzer import schema
 from int_analyzer.columns import Columns
 from int_analyzer.derived import Derived
 from int_analyzer.formats.dialect import DIALECTS
+from int_analyzer.status import STATUSES, WARNINGS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,7 @@ _TEXT = pa.dictionary(pa.int32(), pa.string())
 _FORMATS = {entry.id: entry.name for entry in schema.FORMAT_LIST}
 _DIALECTS = {number: dialect.name for number, dialect in enumerate(DIALECTS)}
 _NAMED: dict[str, dict[int, str]] = {
-    "status": {entry.code: entry.name for entry in schema.STATUSES},
+    "status": {entry.code: entry.name for entry in STATUSES},
     "telemetry": _FORMATS,
     "version": _FORMATS,
     "format": _FORMATS,
@@ -43,7 +44,7 @@ _NAMED: dict[str, dict[int, str]] = {
 _BITS: dict[str, dict[int, str]] = {
     "formats": {1 << entry.id: entry.name for entry in schema.FORMAT_LIST},
     "tunnels": schema.TUNNELS,
-    "warnings": {1 << entry.bit: entry.name for entry in schema.WARNINGS},
+    "warnings": {1 << entry.bit: entry.name for entry in WARNINGS},
 }
 _HOP_FLAGS = {
     "from_report": (schema.HOP_FROM_REPORT, "the hop stands in a telemetry report's own metadata, not in a stack"),

@@ -19,6 +19,7 @@ from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE
 from int_analyzer.fold.histogram import Histograms, lowest
 from int_analyzer.fold.state import Capacity, State
 from int_analyzer.fold.view import View
+from int_analyzer.status import WARNING_BIT
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000
@@ -114,7 +115,7 @@ class Mirror:
     packet: int = 0
 
 
-_HOLES = sum(schema.WARNING_BIT[name] for name in ("int-hop-exceeded", "int-mtu-exceeded", "ioam-overflow"))
+_HOLES = sum(WARNING_BIT[name] for name in ("int-hop-exceeded", "int-mtu-exceeded", "ioam-overflow"))
 _COLUMNS = allocate()
 _COLUMNS.arena[:] = np.random.default_rng(1).integers(0, 256, _COLUMNS.arena.size)
 _HOP_VALUES = {

@@ -13,6 +13,7 @@ from int_analyzer.capture import records
 from int_analyzer.columns import N_PACKETS, NEXT, STOP, Columns, allocate
 from int_analyzer.decode import STOP_FULL, decode_batch
 from int_analyzer.formats.dialect import DIALECT_NAMES, DIALECTS
+from int_analyzer.status import STATUSES, WARNINGS
 
 Packet = tuple[bytes, int, int]
 """Captured bytes, original length, time in ns."""
@@ -103,9 +104,9 @@ def decode(
 def rows(columns: Columns, row: int) -> dict[str, Any]:
     """All rows of packet `row`."""
     packet = _row(columns, "packets", row)
-    status = schema.STATUSES[packet["status"]].name
+    status = STATUSES[packet["status"]].name
     packet["status"] = status
-    packet["warnings"] = {entry.name for entry in schema.WARNINGS if packet["warnings"] >> entry.bit & 1}
+    packet["warnings"] = {entry.name for entry in WARNINGS if packet["warnings"] >> entry.bit & 1}
     dialect = DIALECTS[packet.pop("dialect")].name or None
     first, count = packet["first_hop"], packet["hop_count"]
     roce = packet["roce_row"]

@@ -27,7 +27,7 @@ from int_analyzer.capture.records import (
 )
 from int_analyzer.capture.walk import Record, records
 from int_analyzer.errors import CaptureError
-from int_analyzer.schema import WARNING_BIT
+from int_analyzer.status import WARNING_BIT
 
 PCAPS = Path(__file__).parent.parent / "pcaps"
 CAPTURES = sorted(PCAPS.glob("*/*.pcap"))

@@ -90,7 +90,7 @@ def test_output_writes_every_table(capsys: Captured, tmp_path: Path) -> None:
     code, _, err = run(capsys, "analyze", CONGESTED, "--output", str(tmp_path / "out"))
     assert code == 0 and "tables written" in err
     rows = {path.stem: pyarrow.parquet.read_metadata(path).num_rows for path in (tmp_path / "out").glob("*.parquet")}
-    read = {"packets": 1154, "hops": 3462, "roce": rows["roce"], "reports": 1154, "mirrors": 0}
+    read = {"packets": 1154, "hops": 3462, "roce": rows["roce"], "reports": 1154, "mirrors": 0, "options": 0}
     assert rows == read | {"flows": rows["flows"], "connections": 0} and rows["flows"] > 0
 
 

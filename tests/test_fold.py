@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from int_analyzer import _jit, schema
 from int_analyzer.fold import hashing, histogram
 from int_analyzer.fold.state import Capacity, State
+from int_analyzer.status import STATUSES, WARNINGS
 
 LIVES = [pytest.param(False, id="plain"), pytest.param(True, id="compiled")]
 
@@ -136,9 +137,9 @@ def test_quality_counts_every_packet_by_what_was_read() -> None:
     assert counts["ce_packets"] == sum(packet.ecn == 3 for packet in packets if packet.ip)
     assert counts["cnp_packets"] == sum(packet.roce is not None and packet.roce[0] == 0x81 for packet in packets)
     assert (counts["first_ns"], counts["last_ns"]) == (START, START + 299 * 50_000)
-    for status in schema.STATUSES:
+    for status in STATUSES:
         assert view.statuses.get(status.name, 0) == sum(packet.status == status.code for packet in packets)
-    for warning in schema.WARNINGS:
+    for warning in WARNINGS:
         assert view.warnings.get(warning.name, 0) == sum(packet.warnings >> warning.bit & 1 for packet in packets)
     assert view.formats["roce"] == sum(packet.formats in (2, 10) for packet in packets)
     assert view.status_by_format["", "not-ip"] == sum(packet.formats == 0 and packet.status == 1 for packet in packets)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from int_analyzer import schema
+from int_analyzer.status import STATUSES, WARNINGS
 
 PCAPS = Path(__file__).parent.parent / "pcaps"
 WORKED = mutate.worked_packets()
@@ -29,8 +30,8 @@ RECORDED = (
     "linux-ioam/zi3-any-sll2.pcap",
     "linux-ioam-spine-to-leaf/l3-h5.pcap",
 )
-STATUS_NAMES = {status.name for status in schema.STATUSES}
-WARNING_NAMES = {warning.name for warning in schema.WARNINGS}
+STATUS_NAMES = {status.name for status in STATUSES}
+WARNING_NAMES = {warning.name for warning in WARNINGS}
 COLUMNS = {
     name: [(column.name, column.shown or column.dtype, column.present) for column in table if column.source == "kernel"]
     for name, table in schema.TABLES.items()

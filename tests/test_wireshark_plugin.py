@@ -21,6 +21,7 @@ from int_analyzer.cli import main
 from int_analyzer.dissect import wireshark
 from int_analyzer.dissect.field import Form
 from int_analyzer.profile import Profile, parse_profile
+from int_analyzer.status import STATUSES, WARNINGS
 
 ROOT = Path(__file__).parent.parent
 PCAPS = ROOT / "pcaps"
@@ -203,7 +204,7 @@ NOT_OVER_UDP = ("gpe int", "gre int", "geneve int", "mri")
 
 @needs_tshark
 def test_statuses_of_corner_cases_are_those_of_the_tables(tmp_path: Path) -> None:
-    statuses = {entry.name: entry for entry in schema.STATUSES}
+    statuses = {entry.name: entry for entry in STATUSES}
     chosen = [
         (name, data)
         for name, (data, twin, status, _) in mutate.corner_cases().items()
@@ -312,7 +313,7 @@ def test_every_declared_field_is_a_field_of_the_plugin() -> None:
 
 
 def test_every_status_that_the_plugin_names_is_one_of_the_schema() -> None:
-    known = {entry.name for entry in (*schema.STATUSES, *schema.WARNINGS)}
+    known = {entry.name for entry in (*STATUSES, *WARNINGS)}
     code = "".join(path.read_text(encoding="utf-8") for path in LUA)
     named: Sequence[str] = re.findall(r'"((?:int|report)-[a-z0-9-]+)"', code)
     assert set(named) - {"int-1.0", "int-2.x"} <= known

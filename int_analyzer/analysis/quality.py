@@ -13,7 +13,7 @@ from int_analyzer.analysis.units import RAW, QueueUnits
 from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
-from int_analyzer.schema import STATUSES
+from int_analyzer.status import STATUSES
 
 LOW, FAIR = 0.1, 0.01
 """Shares of what is missing or broken from which trust is low, and from which it is fair at best."""

@@ -19,7 +19,8 @@ from int_analyzer.formats.roce import BTH_BYTES, OPCODES
 from int_analyzer.formats.tcp_int import KIND as TCP_INT_KIND
 from int_analyzer.formats.tcp_int import KIND_NONE as TCP_INT_FILLER
 from int_analyzer.formats.tcp_int import LENGTH as TCP_INT_LENGTH
-from int_analyzer.schema import FORMAT_NONE, STATUS_CODE
+from int_analyzer.schema import FORMAT_NONE
+from int_analyzer.status import STATUS_CODE
 from int_analyzer.wire import layer
 from int_analyzer.wire.ethernet import LINK_SLL, LINK_SLL2
 from int_analyzer.wire.ip import NEXT_DESTINATION, NEXT_HOP_BY_HOP, NEXT_ROUTING, PROTOCOL_GRE, PROTOCOL_TCP, PROTOCOL_UDP, of_protocol

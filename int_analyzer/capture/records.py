@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from int_analyzer._jit import inlined, kernel
-from int_analyzer.schema import WARNING_BIT
+from int_analyzer.status import WARNING_BIT
 from int_analyzer.wire.read import Buffer, le16, le32, prefetch, u16, u32
 
 # framing: int64[8]

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from int_analyzer import schema
 from int_analyzer.crosscheck import quirk
 from int_analyzer.crosscheck.dissection import Dissection, Layer
 from int_analyzer.crosscheck.field import (
@@ -33,9 +32,10 @@ from int_analyzer.crosscheck.field import (
     SECONDS,
     Pair,
 )
+from int_analyzer.status import STATUSES
 from int_analyzer.wire.layer import MAXIMUM_TUNNELS
 
-_LAYER = {entry.name: entry.layer for entry in schema.STATUSES if entry.reject}
+_LAYER = {entry.name: entry.layer for entry in STATUSES if entry.reject}
 _ROCE_REJECTS = frozenset(name for name, layer in _LAYER.items() if layer == "roce")
 _IPV6_HEADER = 40
 _FRAME_TYPE_IP = 2

@@ -30,7 +30,7 @@ MALFORMED = "packet that tshark gives up as malformed before its transport heade
 TIMELESS = "time of a packet that has none in the capture"
 
 WHOLE_PACKET = frozenset(("link", "ethernet", "mpls", "ip", "udp", "gre", "erspan", "vxlan", "geneve", "tunnel", "ioam", "report"))
-"""Layers of statuses (schema.STATUSES) after which nothing but the record is compared. Behind a rejected IOAM option or report the
+"""Layers of statuses (status.STATUSES) after which nothing but the record is compared. Behind a rejected IOAM option or report the
 reading goes on, and how far it came the status no longer says."""
 
 OPCODES_READ = frozenset((*range(0x15), 0x16, 0x17, *range(0x20, 0x2C), 0x64, 0x65))

@@ -18,6 +18,7 @@ from int_analyzer.dissect.tree import branches
 from int_analyzer.errors import SourceError
 from int_analyzer.formats.dialect import DIALECTS
 from int_analyzer.profile import Profile
+from int_analyzer.status import STATUSES, WARNINGS, Status, Warning_
 
 _BITS_64 = (1 << 64) - 1
 
@@ -42,9 +43,9 @@ class Dissection:
         return self.rows["packets"][0]
 
     @property
-    def status(self) -> schema.Status:
+    def status(self) -> Status:
         """Why reading stopped."""
-        return schema.STATUSES[int(self.packet["status"])]
+        return STATUSES[int(self.packet["status"])]
 
     @property
     def status_at(self) -> int | None:
@@ -52,9 +53,9 @@ class Dissection:
         return int(self.packet["status_at"]) if self.status.code else None
 
     @property
-    def warnings(self) -> list[schema.Warning_]:
+    def warnings(self) -> list[Warning_]:
         """What was odd."""
-        return [entry for entry in schema.WARNINGS if self.packet["warnings"] >> entry.bit & 1]
+        return [entry for entry in WARNINGS if self.packet["warnings"] >> entry.bit & 1]
 
     @property
     def formats(self) -> list[str]:

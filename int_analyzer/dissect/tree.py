@@ -12,7 +12,7 @@ from int_analyzer.dissect.trace import Step, Trace
 from int_analyzer.dissect.transport import bth
 from int_analyzer.formats.int_carried import IN_GENEVE
 from int_analyzer.payload import UDP
-from int_analyzer.schema import STATUS_CODE, STATUSES
+from int_analyzer.status import STATUS_CODE, STATUSES
 from int_analyzer.watch import (
     BTH,
     ERSPAN,

@@ -12,7 +12,7 @@ from int_analyzer.dissect.headers import int_md, report
 from int_analyzer.formats.dialect import DIALECTS
 from int_analyzer.formats.roce import OPCODES
 from int_analyzer.profile import Profile
-from int_analyzer.schema import STATUSES, WARNINGS
+from int_analyzer.status import STATUSES, WARNINGS
 
 _FILES = ("fields", "reading", "stack", "report", "registration")
 """Pieces of the plugin in lua/, in the order in which they build on each other."""

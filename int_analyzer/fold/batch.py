@@ -52,16 +52,8 @@ from int_analyzer.fold.table import (
     QUEUES,
     SLOT_SHIFT,
 )
-from int_analyzer.schema import (
-    ABSENT32,
-    HAS_EGRESS_TIME,
-    HAS_INGRESS_TIME,
-    HOP_FROM_REPORT,
-    HOP_OPAQUE,
-    HOP_TRUNCATED_PATH,
-    TUNNELS,
-    WARNING_BIT,
-)
+from int_analyzer.schema import ABSENT32, HAS_EGRESS_TIME, HAS_INGRESS_TIME, HOP_FROM_REPORT, HOP_OPAQUE, HOP_TRUNCATED_PATH, TUNNELS
+from int_analyzer.status import WARNING_BIT
 
 _CE = 3
 _CNP_OPCODE = 0x81

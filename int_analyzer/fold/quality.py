@@ -10,15 +10,8 @@ from int_analyzer._jit import inlined
 from int_analyzer.columns import get
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.formats.dialect import DIALECTS
-from int_analyzer.schema import (
-    FORMAT_INT_05,
-    FORMAT_INT_MD_1,
-    FORMAT_INT_MD_2,
-    FORMAT_INT_MX,
-    FORMAT_LIST,
-    STATUSES,
-    WARNINGS,
-)
+from int_analyzer.schema import FORMAT_INT_05, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, FORMAT_LIST
+from int_analyzer.status import STATUSES, WARNINGS
 
 # Words of `counters` (int64): the totals.
 (

@@ -13,16 +13,8 @@ from typing import Any
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import put
 from int_analyzer.formats.dialect import HPCC_NS3, HPCC_PAPER
-from int_analyzer.schema import (
-    FORMAT_HPCC,
-    FORMAT_NONE,
-    HAS_DEPTH,
-    HAS_EGRESS_TIME,
-    HAS_SPEED,
-    HAS_TX_BYTES,
-    HOP_TRUNCATED_PATH,
-    STATUS_CODE,
-)
+from int_analyzer.schema import FORMAT_HPCC, FORMAT_NONE, HAS_DEPTH, HAS_EGRESS_TIME, HAS_SPEED, HAS_TX_BYTES, HOP_TRUNCATED_PATH
+from int_analyzer.status import STATUS_CODE
 from int_analyzer.wire.read import Buffer, le16, le32, u16, u32
 
 HOP_BYTES, RING, NS3_BYTES = 8, 5, 42

@@ -30,8 +30,8 @@ from int_analyzer.schema import (
     HAS_QUEUE,
     HAS_SPEED,
     HOP_TRUNCATED_PATH,
-    STATUS_CODE,
 )
+from int_analyzer.status import STATUS_CODE
 from int_analyzer.wire.ip import PROTOCOL_GRE, PROTOCOL_TCP, PROTOCOL_UDP
 from int_analyzer.wire.read import Buffer, u8, u16, u32
 

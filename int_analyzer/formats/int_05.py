@@ -34,8 +34,8 @@ from int_analyzer.schema import (
     HAS_NODE,
     HAS_QUEUE,
     HAS_UTILISATION,
-    WARNING_BIT,
 )
+from int_analyzer.status import WARNING_BIT
 from int_analyzer.wire.read import Buffer, u8, u16, u32, u64
 
 TYPE_HOP_BY_HOP = 1

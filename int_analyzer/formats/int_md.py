@@ -15,8 +15,9 @@ from int_analyzer.columns import put
 from int_analyzer.formats.dialect import LAYOUT, LAYOUT_05, fitting, words_per_hop
 from int_analyzer.formats.int_05 import fitting_05, int_05
 from int_analyzer.formats.int_stack import OK, STACK_TRUNCATED, domain_data, stack
-from int_analyzer.schema import ABSENT8, FORMAT_INT_05, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, STATUS_CODE, WARNING_BIT
+from int_analyzer.schema import ABSENT8, FORMAT_INT_05, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX
 from int_analyzer.settings import INT_DIALECT, ROLE_INT
+from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire.read import Buffer, u8, u16, u32
 
 TYPE_HOP_BY_HOP, TYPE_DESTINATION, TYPE_MX = 1, 2, 3

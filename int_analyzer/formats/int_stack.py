@@ -37,10 +37,9 @@ from int_analyzer.schema import (
     HAS_UTILISATION,
     HOP_OPAQUE,
     HOP_TRUNCATED_PATH,
-    STATUS_CODE,
-    WARNING_BIT,
 )
 from int_analyzer.settings import INT_DIALECT
+from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire.read import Buffer, u16, u32, u64
 
 FLAG_DISCARD, FLAG_EXCEEDED, FLAG_MTU, FLAG_COPY = 1, 2, 4, 8

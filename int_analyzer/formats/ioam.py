@@ -35,8 +35,8 @@ from int_analyzer.schema import (
     HAS_OPTION_PROOF,
     HAS_OPTION_SECONDS,
     HAS_OPTION_SEQUENCE,
-    STATUS_CODE,
 )
+from int_analyzer.status import STATUS_CODE
 from int_analyzer.wire.read import Buffer, u8, u16, u24, u32, u64
 
 TYPE_PREALLOCATED, TYPE_INCREMENTAL, TYPE_POT, TYPE_E2E, TYPE_DEX = range(5)

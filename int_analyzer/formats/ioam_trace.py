@@ -26,9 +26,8 @@ from int_analyzer.schema import (
     HAS_NODE,
     HAS_SNAPSHOT,
     HOP_TRUNCATED_PATH,
-    STATUS_CODE,
-    WARNING_BIT,
 )
+from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire.read import Buffer, u8, u16, u24, u32, u56, u64
 
 FLAG_OVERFLOW, FLAG_LOOPBACK, FLAG_ACTIVE = 8, 4, 2

@@ -26,7 +26,8 @@ from int_analyzer.formats.report_item import (
     queue,
     utilisation,
 )
-from int_analyzer.schema import FORMAT_REPORT_1, HAS_REPORT_INGRESS_TIME, WARNING_BIT
+from int_analyzer.schema import FORMAT_REPORT_1, HAS_REPORT_INGRESS_TIME
+from int_analyzer.status import WARNING_BIT
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u32
 

@@ -32,15 +32,9 @@ from int_analyzer.formats.report_item import (
     queue,
     utilisation,
 )
-from int_analyzer.schema import (
-    FORMAT_REPORT_2,
-    HAS_REPORT_BUFFER,
-    HAS_REPORT_EGRESS_TIME,
-    HAS_REPORT_INGRESS_TIME,
-    HAS_REPORT_L2,
-    WARNING_BIT,
-)
+from int_analyzer.schema import FORMAT_REPORT_2, HAS_REPORT_BUFFER, HAS_REPORT_EGRESS_TIME, HAS_REPORT_INGRESS_TIME, HAS_REPORT_L2
 from int_analyzer.settings import INT_DIALECT
+from int_analyzer.status import WARNING_BIT
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8, u16, u32, u64
 

@@ -13,8 +13,8 @@ from int_analyzer.schema import (
     HAS_REPORT_PORTS,
     HAS_REPORT_QUEUE,
     HAS_REPORT_UTILISATION,
-    STATUS_CODE,
 )
+from int_analyzer.status import STATUS_CODE
 from int_analyzer.wire import layer
 from int_analyzer.wire.ethernet import ethernet
 from int_analyzer.wire.read import Buffer, u8, u32

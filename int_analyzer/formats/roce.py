@@ -15,19 +15,8 @@ import numpy as np
 
 from int_analyzer._jit import inlined
 from int_analyzer.columns import put
-from int_analyzer.schema import (
-    HAS_AETH,
-    HAS_ATOMIC,
-    HAS_ATOMIC_ACK,
-    HAS_DETH,
-    HAS_ICRC,
-    HAS_IMMEDIATE,
-    HAS_PAYLOAD,
-    HAS_RETH,
-    HAS_RKEY,
-    STATUS_CODE,
-    WARNING_BIT,
-)
+from int_analyzer.schema import HAS_AETH, HAS_ATOMIC, HAS_ATOMIC_ACK, HAS_DETH, HAS_ICRC, HAS_IMMEDIATE, HAS_PAYLOAD, HAS_RETH, HAS_RKEY
+from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire.icrc import ICRC_BYTES
 from int_analyzer.wire.read import Buffer, u8, u16, u24, u32, u64
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from int_analyzer._jit import inlined, kernel
-from int_analyzer.schema import ABSENT16, STATUS_CODE
+from int_analyzer.schema import ABSENT16
 from int_analyzer.settings import CSIG_TYPE, CSIG_WIDE_TYPE
+from int_analyzer.status import STATUS_CODE
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8, u16, u32, u48
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import put
-from int_analyzer.schema import STATUS_CODE, WARNING_BIT
+from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8, u16, u32, u64
 

@@ -16,9 +16,8 @@ from int_analyzer.schema import (
     HAS_MIRROR_SESSION,
     HAS_MIRROR_TIMESTAMP,
     HAS_MIRROR_TYPE_3,
-    STATUS_CODE,
-    WARNING_BIT,
 )
+from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8, u16, u32, u48, u64
 from int_analyzer.wire.tunnel import GRE_ERSPAN_3

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from int_analyzer._jit import inlined, kernel
-from int_analyzer.schema import STATUS_CODE, WARNING_BIT
 from int_analyzer.settings import GPE_ETHERNET, GPE_IPV4, GPE_IPV6, GPE_NSH
+from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire import layer
 from int_analyzer.wire.ethernet import ETHERTYPE_BRIDGED, ETHERTYPE_IPV4, ETHERTYPE_IPV6, of_ethertype
 from int_analyzer.wire.read import Buffer, u8, u16
