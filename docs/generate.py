@@ -80,10 +80,10 @@ def statuses() -> str:
 
 def formats() -> str:
     """docs/formats.md."""
-    lines = ["# Formats", "", "Decoded: rows and analysis. Counted: found, named and counted, not read further.", ""]
-    lines += ["| name | what | specification | |", "|---|---|---|---|"]
+    lines = ["# Formats", "", "All of them are read into rows (columns.md).", ""]
+    lines += ["| name | what | specification | tells of hops |", "|---|---|---|---|"]
     for entry in schema.FORMAT_LIST:
-        lines.append(f"| {entry.name} | {_cell(entry.title)} | {_cell(entry.spec)} | {'decoded' if entry.decoded else 'counted'} |")
+        lines.append(f"| {entry.name} | {_cell(entry.title)} | {_cell(entry.spec)} | {'yes' if entry.hops else ''} |")
     lines += [
         "",
         "## INT dialects",

@@ -53,31 +53,31 @@ FORMAT_TCP_INT = 17
 
 
 class Format(NamedTuple):
-    """A wire format: its id in the columns, name, spec, and how far this version goes with it."""
+    """A wire format: its id in the columns, name, spec, and whether it tells of hops."""
 
     id: int
     name: str
     title: str
     spec: str
-    decoded: bool
+    hops: bool
 
 
 FORMAT_LIST: tuple[Format, ...] = (
-    Format(FORMAT_ROCE, "roce", "RoCEv2 transport", "IBTA Vol.1, Annex A17", True),
+    Format(FORMAT_ROCE, "roce", "RoCEv2 transport", "IBTA Vol.1, Annex A17", False),
     Format(FORMAT_INT_MD_1, "int-md-1.0", "INT-MD v1.0 (and v1.0 layouts with another version value)", "P4.org INT v1.0 §4.6-4.7", True),
     Format(FORMAT_INT_MD_2, "int-md-2.x", "INT-MD v2.0 and v2.1", "P4.org INT v2.1 §5.7-5.8", True),
-    Format(FORMAT_INT_MX, "int-mx", "INT-MX (instructions only, no stack)", "P4.org INT v2.1 §5.9", True),
+    Format(FORMAT_INT_MX, "int-mx", "INT-MX (instructions only, no stack)", "P4.org INT v2.1 §5.9", False),
     Format(FORMAT_REPORT_05, "report-0.5", "Telemetry Report v0.5", "P4.org Telemetry Report v0.5", True),
     Format(FORMAT_REPORT_1, "report-1.0", "Telemetry Report v1.0", "P4.org Telemetry Report v1.0", True),
     Format(FORMAT_REPORT_2, "report-2.0", "Telemetry Report v2.0", "P4.org Telemetry Report v2.0 §3.2-3.4", True),
     Format(FORMAT_IOAM_TRACE, "ioam-trace", "IOAM pre-allocated trace", "RFC 9197 §4.4, RFC 9486, RFC 9322", True),
     Format(FORMAT_IOAM_INCREMENTAL, "ioam-incremental", "IOAM incremental trace", "RFC 9197 §4.4, RFC 9452", True),
-    Format(FORMAT_IOAM_POT, "ioam-pot", "IOAM proof of transit", "RFC 9197 §4.5", True),
-    Format(FORMAT_IOAM_E2E, "ioam-e2e", "IOAM edge to edge", "RFC 9197 §4.6", True),
-    Format(FORMAT_IOAM_DEX, "ioam-dex", "IOAM direct export", "RFC 9326 §3.2", True),
+    Format(FORMAT_IOAM_POT, "ioam-pot", "IOAM proof of transit", "RFC 9197 §4.5", False),
+    Format(FORMAT_IOAM_E2E, "ioam-e2e", "IOAM edge to edge", "RFC 9197 §4.6", False),
+    Format(FORMAT_IOAM_DEX, "ioam-dex", "IOAM direct export", "RFC 9326 §3.2", False),
     Format(FORMAT_IFA, "ifa-2.0", "Inband Flow Analyzer 2.0", "draft-kumar-ippm-ifa-08", True),
     Format(FORMAT_HPCC, "hpcc", "HPCC INT header", "HPCC, SIGCOMM 2019; its ns-3 simulator", True),
-    Format(FORMAT_TCP_INT, "tcp-int", "TCP-INT option (the bottleneck, no stack)", "p4lang/p4app-TCP-INT", True),
+    Format(FORMAT_TCP_INT, "tcp-int", "TCP-INT option (the bottleneck, no stack)", "p4lang/p4app-TCP-INT", False),
     Format(FORMAT_MRI, "mri", "MRI option of the P4 tutorials", "p4lang/tutorials, exercise mri", True),
     Format(FORMAT_INT_05, "int-0.5", "INT v0.5 (with tail)", "P4.org INT v0.5", True),
 )

@@ -252,8 +252,11 @@ def test_a_report_without_a_known_clock_says_nothing_of_clocks() -> None:
 
 
 def reported(summary: Summary) -> str:
+    """The report as it is where nothing wraps."""
     stream = io.StringIO()
-    print_report(summary, stream)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "120")
+        print_report(summary, stream)
     return stream.getvalue()
 
 

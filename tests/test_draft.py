@@ -38,15 +38,14 @@ PCAPS = ROOT / "pcaps"
 WORKED = json.loads((ROOT / "tests/golden/worked-packets.json").read_text())
 Captured = pytest.CaptureFixture[str]
 
-# What the READMEs of the captures say of the units; MRI carries depths, but its hops may not be decoded.
-MRI_DECODED = schema.FORMAT_BY_ID[schema.FORMAT_MRI].decoded
+# What the READMEs of the captures say of the units.
 UNITS = {
     "bmv2-laofan-int-md-v2.1": Units("packets", None, None, "us", "us", "auto"),
     "bmv2-laofan-int-md-v2.1-healthy": Units("unknown", None, None, "us", "us", "auto"),
     "bmv2-geant-int-v1.0": Units("packets", None, None, "us", "ns", "auto"),
     "bmv2-onos-int-v1.0": Units("packets", None, None, "us", "us", "auto"),
     "bmv2-stratum-fabric-v1model-xd": Units("packets", None, None, "unknown", "us", "auto"),
-    "bmv2-tutorials-mri": Units("packets" if MRI_DECODED else "unknown"),
+    "bmv2-tutorials-mri": Units("packets"),
     "linux-ioam-spine-to-leaf": Units("bytes", None, None, "unknown", "unknown", "posix"),
     "linux-ioam": Units("unknown", None, None, "unknown", "unknown", "posix"),
     "bmv2-int-md-erspan-slow-link": Units("packets", None, None, "us", "us", "auto"),

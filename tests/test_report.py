@@ -88,9 +88,9 @@ def test_nothing_found_and_nothing_seen_are_told_apart(monkeypatch: pytest.Monke
     assert report(Summary(), monkeypatch).startswith("NO PACKETS")
 
 
-def test_telemetry_that_is_only_counted_is_named_in_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    quality = summaries.quality(hops=0, reports=0, formats={"roce": 747, "ioam-other": 747})
-    assert "(747 carry ioam-other, which is counted, not decoded)" in report(Summary(quality=quality), monkeypatch, 120)
+def test_telemetry_without_hops_is_named_in_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    quality = summaries.quality(hops=0, reports=0, formats={"roce": 747, "ioam-e2e": 747})
+    assert "(747 carry ioam-e2e, which tells of no hops)" in report(Summary(quality=quality), monkeypatch, 120)
 
 
 def test_a_victim_names_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,4 +223,5 @@ def test_the_format_list_has_every_format_as_text_and_as_document() -> None:
     text, document = format_list.text(), format_list.document()
     for entry in document["formats"]:
         assert f"  {entry['name']} " in text
-    assert {"int-md-2.x", "roce"} <= {entry["name"] for entry in document["formats"] if entry["decoded"]}
+    assert "int-md-2.x" in {entry["name"] for entry in document["formats"] if entry["hops"]}
+    assert "roce" in {entry["name"] for entry in document["formats"] if not entry["hops"]}

@@ -120,7 +120,7 @@ def build_links(view: View, profile: Profile, quantiles: QueueQuantiles, latenci
         )
         for (queue, node, port), count in packets.items()
     ]
-    return sorted(links, key=lambda link: -link.packets)
+    return sorted(links, key=lambda link: (-link.packets, _ids(link.source), link.to_node_id or 0, link.to_port or ""))
 
 
 def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSummary]:
@@ -138,7 +138,7 @@ def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSum
         )
         for path, queues in enumerate(view.paths.queues)
     ]
-    return sorted(paths, key=lambda path: -path.packets)
+    return sorted(paths, key=lambda path: (-path.packets, [_ids(hop) for hop in path.hops]))
 
 
 def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.MultiDiGraph:
@@ -181,6 +181,11 @@ def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.Mu
             attributes |= {"finding": finding.id, "role": finding.role, "cause": finding.cause}
         graph.add_edge(_node(source), target, **attributes)
     return graph
+
+
+def _ids(at: Port) -> tuple[int, int, int]:
+    """What orders ports that have as many packets."""
+    return _node(at), ABSENT if at.port_id is None else at.port_id, ABSENT if at.queue is None else at.queue
 
 
 def _node(at: Port) -> int:

@@ -82,8 +82,7 @@ def _found(sighting: Sighting) -> Iterator[str]:
     yield from _comment(f"Found in {things(sighting.packets, 'packet')}:")
     for entry in schema.FORMAT_LIST:
         if sighting.formats[entry.id]:
-            counted = "" if entry.decoded else ", counted and not read further"
-            yield from _item(f"{entry.name}: {things(sighting.formats[entry.id], 'packet')}{counted}")
+            yield from _item(f"{entry.name}: {things(sighting.formats[entry.id], 'packet')}")
     if not any(sighting.formats.values()):
         yield from _item("no format that is known here")
     for (telemetry, dialect, instructions), packets in sorted(sighting.layouts.items()):

@@ -24,9 +24,7 @@ def document() -> dict[str, Any]:
     """Formats, dialects and carriers as plain dicts."""
     return {
         "schema_version": schema.SCHEMA_VERSION,
-        "formats": [
-            {"name": entry.name, "title": entry.title, "spec": entry.spec, "decoded": entry.decoded} for entry in schema.FORMAT_LIST
-        ],
+        "formats": [{"name": entry.name, "title": entry.title, "spec": entry.spec, "hops": entry.hops} for entry in schema.FORMAT_LIST],
         "dialects": [{"name": dialect.name, "source": dialect.source} for dialect in DIALECTS if dialect.name],
         "carriers": CARRIERS,
     }
@@ -34,10 +32,10 @@ def document() -> dict[str, Any]:
 
 def text() -> str:
     """The same, to be read."""
-    lines = ["Formats (decoded: rows and analysis; counted: found and named, not read further)", ""]
+    lines = ["Formats (with hops: they tell of the nodes on the way; the others have rows of their own)", ""]
     formats = Grid()
     for entry in schema.FORMAT_LIST:
-        formats.add(" ", entry.name, "decoded" if entry.decoded else "counted", entry.title, entry.spec)
+        formats.add(" ", entry.name, "with hops" if entry.hops else "", entry.title, entry.spec)
     lines += [line.removeprefix(" ") for line in formats.lines()]
     lines += ["", "INT dialects (a layout other than the specification's; found by lengths, or named in a profile)", ""]
     dialects = Grid()

@@ -18,7 +18,7 @@ from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
 from int_analyzer.report.reading_list import reading_lines
 from int_analyzer.report.roce_section import roce_lines
-from int_analyzer.schema import FORMAT_LIST
+from int_analyzer.schema import FORMAT_LIST, FORMAT_ROCE
 
 NARROWEST, WIDEST, PIPED = 40, 120, 100
 _LABEL = 11
@@ -26,7 +26,7 @@ _HEADLINES = 3
 _PATHS = 5
 _WORDS = {"root": "CONGESTED", "victim": "HELD UP", "host": "SLOW HOST"}
 _STYLES = {"root": "bold red", "victim": "yellow", "host": "magenta"}
-_COUNTED = [entry.name for entry in FORMAT_LIST if not entry.decoded]
+_WITHOUT_HOPS = [entry.name for entry in FORMAT_LIST if not entry.hops and entry.id != FORMAT_ROCE]
 _TRUST_STYLES = {"high": "green", "fair": "yellow", "low": "red", "none": "red"}
 
 
@@ -86,9 +86,9 @@ def verdict(summary: Summary) -> str:
     if quality is None or quality.packets == 0:
         return "NO PACKETS  the capture is empty: nothing to judge"
     if quality.hops == 0 and quality.reports == 0:
-        counted = [f"{quality.formats[name]} carry {name}" for name in _COUNTED if quality.formats.get(name)]
-        also = f" ({', '.join(counted)}, which is counted, not decoded)" if counted else ""
-        return f"NO TELEMETRY  none of {figure.things(quality.packets, 'packet')} carries hops that are decoded{also}: nothing to judge"
+        found = [f"{quality.formats[name]} carry {name}" for name in _WITHOUT_HOPS if quality.formats.get(name)]
+        also = f" ({', '.join(found)}, which tells of no hops)" if found else ""
+        return f"NO TELEMETRY  none of {figure.things(quality.packets, 'packet')} tells of hops{also}: nothing to judge"
     if quality.hops and quality.trust == "none":
         return f"CANNOT JUDGE  {quality.trust_reasons[0]}"
     return f"NO CONGESTION  in {figure.things(quality.hops, 'hop')} of {figure.things(quality.telemetry_packets, 'packet')} with telemetry"
