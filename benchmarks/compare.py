@@ -97,40 +97,44 @@ def twins(twin: Twin, capture: Path) -> Tables:
 
 
 def compare(twin: Twin, capture: Path, compiled: bool = True) -> Comparison:
-    """Every column of every packet that the twin follows; values whose present bit is not set are not compared."""
+    """Every column of every packet that the twin follows; values whose present bit is not set are not compared.
+
+    A report datagram, which the twin does not follow, may be several packet rows of ours: packets are numbered by record.
+    """
     left, right = ours(capture, compiled), twins(twin, capture)
-    if len(left["packets"]["status"]) != len(right["packets"]["status"]):
-        return Comparison(0, 0, 0, 0, f"{len(left['packets']['status'])} packets, the twin has {len(right['packets']['status'])}")
+    first_parts = left["packets"]["part"] == 0
+    if first_parts.sum() != len(right["packets"]["status"]):
+        return Comparison(0, 0, 0, 0, f"{first_parts.sum()} packets, the twin has {len(right['packets']['status'])}")
+    record = np.cumsum(first_parts) - 1
+    for table in ("hops", "roce"):
+        left[table]["packet"] = record[left[table]["packet"]]
     followed = right["packets"]["status"] != BEYOND_TWIN
     beyond = int((~followed).sum())
     if beyond:
         # rows that only we have shift these; the rows themselves are compared below
         for tables in (left, right):
-            tables["packets"]["first_hop"] = np.zeros(len(followed))
+            tables["packets"]["first_hop"] = np.zeros(len(tables["packets"]["status"]))
             tables["packets"]["roce_row"] = tables["packets"]["roce_row"] >= 0
     rows = {}
     for table in TABLES:
-        first, second = left[table], right[table]
-        numbers = first["packet"] if table != "packets" else np.arange(len(followed))
-        keep = followed if table == "packets" else followed[numbers]
-        other = keep if table == "packets" else followed[second["packet"]]
-        first = {name: column[keep] for name, column in first.items()}
-        second = {name: column[other] for name, column in second.items()}
-        difference = _difference(table, numbers[keep], first, second)
+        numbers = left[table]["packet"] if table != "packets" else record
+        others = right[table]["packet"] if table != "packets" else np.arange(len(followed))
+        keep, other = followed[numbers], followed[others]
+        first = {name: column[keep] for name, column in left[table].items()}
+        second = {name: column[other] for name, column in right[table].items()}
+        difference = _difference(table, numbers[keep], others[other], first, second)
         if difference:
             return Comparison(int(followed.sum()), beyond, 0, 0, difference)
         rows[table] = int(keep.sum())
     return Comparison(rows["packets"], beyond, rows["hops"], rows["roce"], "")
 
 
-def _difference(table: str, numbers: Any, first: dict[str, Any], second: dict[str, Any]) -> str:
-    names = [column.name for column in _columns(table)]
-    if len(first[names[0]]) != len(second[names[0]]):
-        ours_by, twins_by = np.bincount(first["packet"]), np.bincount(second["packet"])
-        size = max(len(ours_by), len(twins_by))
-        differing = np.flatnonzero(np.resize(np.r_[ours_by, np.zeros(size)], size) != np.resize(np.r_[twins_by, np.zeros(size)], size))
-        packet = int(differing[0]) if len(differing) else -1
-        return f"{table}: {len(first[names[0]])} rows, the twin has {len(second[names[0]])}; first at packet {packet}"
+def _difference(table: str, numbers: Any, others: Any, first: dict[str, Any], second: dict[str, Any]) -> str:
+    """The first difference of a table; `numbers` and `others` are the packets of our rows and of the twin's."""
+    if len(numbers) != len(others):
+        size = int(np.concatenate([numbers, others]).max()) + 1
+        packet = int(np.argmax(np.bincount(numbers, minlength=size) != np.bincount(others, minlength=size)))
+        return f"{table}: {len(numbers)} rows, the twin has {len(others)}; first at packet {packet}"
     found: list[tuple[int, str]] = []
     for column in _columns(table):
         differs = first[column.name] != second[column.name]

@@ -101,6 +101,19 @@ def decode(
     ]
 
 
+def decode_records(
+    packets: Iterable[Packet], link_type: int = 1, profile: dict[str, Any] | None = None, compiled: bool = True
+) -> list[list[dict[str, Any]]]:
+    """Rows of each packet as `decode` gives them, the parts of one packet together."""
+    records: list[list[dict[str, Any]]] = []
+    for result in decode(packets, link_type, profile, compiled):
+        if result["packet"]["part"] == 0:
+            records.append([])
+        assert result["packet"]["part"] == len(records[-1])
+        records[-1].append(result)
+    return records
+
+
 def rows(columns: Columns, row: int) -> dict[str, Any]:
     """All rows of packet `row`."""
     packet = _row(columns, "packets", row)

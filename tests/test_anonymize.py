@@ -137,17 +137,17 @@ def seen(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def unchanged(packets: list[bytes | kernel.Packet], link: int = 1, profile: dict[str, Any] | None = None) -> None:
-    """The decode sees the same in each packet, with and without payload."""
+    """The decode sees the same in each packet and in every report of it, with and without payload."""
     given_packets = [(packet, len(packet), 0) if isinstance(packet, bytes) else packet for packet in packets]
-    before = [seen(result) for result in kernel.decode(given_packets, link, profile)]
+    before = kernel.decode_records(given_packets, link, profile)
     for with_payload in (False, True):
         made = rewriter(profile, with_payload)
         after = [(made.packet(data, original, link), original, time_ns) for data, original, time_ns in given_packets]
-        for (data, _, _), (short, _, _), first, result in zip(
-            given_packets, after, before, kernel.decode(after, link, profile), strict=True
+        for (data, _, _), (short, _, _), parts, parts_after in zip(
+            given_packets, after, before, kernel.decode_records(after, link, profile), strict=True
         ):
             assert len(short) <= len(data)
-            assert seen(result) == first, data.hex()
+            assert [seen(part) for part in parts_after] == [seen(part) for part in parts], data.hex()
 
 
 @pytest.mark.parametrize("name", CAPTURES)
