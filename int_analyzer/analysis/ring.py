@@ -166,8 +166,9 @@ def _lead(chain: _Edge, before: _Edge) -> int:
     arrived = np.nonzero(~np.isnan(before.end))[0]
     sent = np.nonzero(~np.isnan(chain.begin))[0]
     latest = np.searchsorted(before.end[arrived], chain.begin[sent], side="right") - 1
-    # Chunks before the first that arrived, or behind the last, tell nothing.
-    telling = (latest >= 0) & (latest < len(arrived) - 1)
+    # Nothing is told where the next that arrived is not the next chunk: one between them, not seen, may have come in time.
+    following = arrived[np.minimum(latest + 1, len(arrived) - 1)]
+    telling = (latest >= 0) & (following == arrived[np.maximum(latest, 0)] + 1)
     if not telling.any():
         return -len(chain.begin) - len(before.begin)
     return int((arrived[latest[telling]] - sent[telling]).min())
