@@ -41,15 +41,20 @@ class Lateness:
 def find_lateness(values: Any, usual_ns: float) -> Lateness | None:
     """The stretch of `values` (float64[n] in order of time, no NaN) that holds most late ones; None if nothing lasts."""
     is_late = values > max(FACTOR * usual_ns, usual_ns + LEAST_NS)
-    if is_late.sum() < FEWEST:
+    stretch = find_stretch(is_late)
+    if stretch is None:
+        return None
+    here = slice(stretch[0], stretch[1] + 1)
+    late = values[here][is_late[here]]
+    return Lateness(*stretch, len(late), float(np.median(late)), usual_ns) if len(late) >= FEWEST else None
+
+
+def find_stretch(told: Any) -> tuple[int, int] | None:
+    """First and last row of the stretch in which most of `told` (bool[n]) is true; None where nothing is."""
+    if not told.any():
         return None
     # The stretch with the largest sum of weights.
-    sums = np.cumsum(np.where(is_late, 1.0, -PENALTY))
+    sums = np.cumsum(np.where(told, 1.0, -PENALTY))
     before = np.concatenate([[0.0], sums[:-1]])
-    lowest = np.minimum.accumulate(before)
-    last = int(np.argmax(sums - lowest))
-    first = int(np.argmin(before[: last + 1]))
-    late = int(is_late[first : last + 1].sum())
-    if late < FEWEST:
-        return None
-    return Lateness(first, last, late, float(np.median(values[first : last + 1][is_late[first : last + 1]])), usual_ns)
+    last = int(np.argmax(sums - np.minimum.accumulate(before)))
+    return int(np.argmin(before[: last + 1])), last

@@ -1,12 +1,12 @@
 """Rings: hosts that each send to one successor, step by step, as a ring AllReduce does; who waits for whom, and who is late.
 
-A member sends a chunk when the chunk before has come from its predecessor and its own last one is sent. What it takes beyond that is its own
-(`gap`); what it waits for the predecessor longer than for itself makes it a victim (`wait`); from the first to the last packet of the chunk
-it is its link (`transfer`). A gap that all members have in the same step is the computation between two iterations.
+A member sends a chunk when the chunk before has come from its predecessor and its own last one is sent. What it takes beyond that is its
+own (`gap`); what it waits for the predecessor longer than for itself makes it a victim (`wait`); from the first to the last packet of the
+chunk it is its link (`transfer`). A gap that all members have in the same step is the computation between two iterations.
 
-Steps are counted by PSN, so that a chunk that was not seen is a hole, not a shift. Which chunk of the predecessor a chunk waits for is not on
-the wire: it is the latest that had always come before. Around the ring these must add up to one step a member; if they add up to more, one
-member is always behind, and that is the one with the longest gap.
+Steps are counted by PSN, so that a chunk that was not seen is a hole, not a shift. Which chunk of the predecessor a chunk waits for is not
+on the wire: it is the latest that had always come before. Around the ring these must add up to one step a member; if they add up to more,
+one member is always behind, and that is the one with the longest gap.
 """
 
 from __future__ import annotations
@@ -54,7 +54,12 @@ class Ring:
     @property
     def lateness(self) -> Any:
         """What a member's gap is longer than that of the others in the same step."""
-        return self.gap - _median(self.gap, 0)
+        return self.gap - median(self.gap, 0)
+
+    def pairs_of(self, place: int) -> list[tuple[str, str]]:
+        """A member with its predecessor and with its successor."""
+        size = len(self.members)
+        return [(self.members[place - 1], self.members[place]), (self.members[place], self.members[(place + 1) % size])]
 
     @property
     def step_ns(self) -> Any:
@@ -129,7 +134,7 @@ def _ring(seen: ConnectionView, data: Messages, members: list[str], directions: 
     own = np.concatenate([np.full((len(chains), 1), np.nan), end[:, :-1]], axis=1)
     before = np.roll(own, 1, axis=0)
     gap = begin - np.maximum(own, before)
-    common = _median(gap, 0)
+    common = median(gap, 0)
     usual = np.nanmedian(common)
     return Ring(
         members=members,
@@ -183,7 +188,7 @@ def _gap(chain: _Edge, before: _Edge, lead: int) -> Any:
     return chain.begin - np.fmax(own, came)
 
 
-def _median(values: Any, axis: int) -> Any:
+def median(values: Any, axis: int) -> Any:
     """Median without NaNs; NaN where there is nothing else."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
