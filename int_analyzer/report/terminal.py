@@ -18,6 +18,7 @@ from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
 from int_analyzer.report.reading_list import reading_lines
 from int_analyzer.report.roce_section import roce_lines
+from int_analyzer.report.work_section import job_lines, storage_lines
 from int_analyzer.schema import FORMAT_LIST
 
 NARROWEST, WIDEST, PIPED = 40, 120, 100
@@ -60,6 +61,16 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
         _section(console, "RoCE")
         for label, text in roce_lines(summary.roce):
             _print_labelled(console, 2, label, text)
+    if summary.storage is not None:
+        _section(console, "Storage")
+        for label, text in storage_lines(summary.storage):
+            _print_labelled(console, 2, label, text)
+    if summary.jobs:
+        _section(console, "Jobs")
+        for job in summary.jobs[:top]:
+            for label, text in job_lines(job):
+                _print_labelled(console, 2, label, text)
+        _print_rest(console, len(summary.jobs) - top, "job")
     _section(console, "Read")
     for label, text in reading_lines(summary):
         _print_labelled(console, 2, label, text)
@@ -160,9 +171,7 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
         peaks.append(f"latency {figure.quantity(finding.peak_latency, finding.latency_unit)}")
     if peaks:
         _print_labelled(console, 5, "peak", ", ".join(peaks))
-    _print_labelled(
-        console, 5, "impact", f"{figure.things(finding.packets, 'packet')}, {figure.number(finding.impact)} {finding.impact_unit}"
-    )
+    _print_labelled(console, 5, "impact", f"{_concerned(finding)}, {figure.number(finding.impact)} {finding.impact_unit}")
     root = next((other for other in findings if other.id == finding.root), None)
     if root is not None:
         _print_labelled(console, 5, "root", f"finding {root.id}, {figure.place(root.node, root.port, root.queue)}")
@@ -172,6 +181,11 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
     _print_flows(console, "victims", finding.victims, top)
     if finding.victim_ports:
         _print_labelled(console, 5, "holds up", ", ".join(finding.victim_ports))
+
+
+def _concerned(finding: Finding) -> str:
+    """What waited: packets in a queue; of a host, how often it was late."""
+    return figure.things(finding.packets, "time" if finding.role == "host" else "packet")
 
 
 def _print_events(console: Console, events: list[Event], top: int) -> None:
