@@ -28,6 +28,11 @@ class Lateness:
     usual_ns: float
 
     @property
+    def limit_ns(self) -> float:
+        """What is longer is late."""
+        return latest(self.usual_ns)
+
+    @property
     def share(self) -> float:
         """Of the stretch's values, so many are late."""
         return self.late / (self.last - self.first + 1)
@@ -38,9 +43,14 @@ class Lateness:
         return self.median_ns - self.usual_ns
 
 
+def latest(usual_ns: float) -> float:
+    """How long something may take that usually takes so long, in ns."""
+    return max(FACTOR * usual_ns, usual_ns + LEAST_NS)
+
+
 def find_lateness(values: Any, usual_ns: float) -> Lateness | None:
     """The stretch of `values` (float64[n] in order of time, no NaN) that holds most late ones; None if nothing lasts."""
-    is_late = values > max(FACTOR * usual_ns, usual_ns + LEAST_NS)
+    is_late = values > latest(usual_ns)
     stretch = find_stretch(is_late)
     if stretch is None:
         return None

@@ -6,7 +6,7 @@ chunk it is its link (`transfer`). A gap that all members have in the same step 
 
 Steps are counted by PSN, so that a chunk that was not seen is a hole, not a shift. Which chunk of the predecessor a chunk waits for is not
 on the wire: it is the latest that had always come before. Around the ring these must add up to one step a member; if they add up to more,
-one member is always behind, and that is the one with the longest gap.
+one member is always behind, and that is the one with the longest gaps.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _ring(seen: ConnectionView, data: Messages, members: list[str], directions: 
         # A chunk went before any that it could have waited for: no ring of steps.
         return None
     if excess > 0:
-        slowest = int(np.argmax([np.nanmedian(_gap(chains[place], chains[place - 1], leads[place])) for place in range(len(chains))]))
+        slowest = int(np.argmax([np.nanmean(_gap(chains[place], chains[place - 1], leads[place])) for place in range(len(chains))]))
         leads[slowest] -= excess
     first = np.cumsum([0, *(lead + 1 for lead in leads[1:])])
     first -= first.min()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.clearance import Clearance
-from int_analyzer.analysis.lateness import FACTOR, LEAST_NS, find_lateness
+from int_analyzer.analysis.lateness import find_lateness, latest
 from int_analyzer.analysis.quantiles import SHARES, Quantiles, quantiles_of
 from int_analyzer.analysis.storage import Samples, Storage
 from int_analyzer.analysis.trouble import clear_samples, clears, micro, usual_of_others
@@ -70,8 +70,8 @@ def _place(
     round_trips = evidence.round_trips.rtt
     rows = evidence.rows(own)
     verdict, since_ns, reason = HEALTHY, None, ""
-    late_dpl = _late(storage.dpl, dpl, evidence.dpl_clear)
-    late_dal = _late(storage.dal, dal, evidence.dal_clear)
+    late_dpl = _late(storage.dpl, dpl, evidence.dpl_clear, storage.dpl.host if host is None else None)
+    late_dal = _late(storage.dal, dal, evidence.dal_clear, storage.dal.target if target is None else None)
     usual_rtt = round_trips.together(evidence.rows(set(pairs) - own)).quantile(0, 0.5)
     rtt = round_trips.together(rows).quantile(0, 0.5)
     if late_dal is not None and (late_dpl is None or late_dal[1] >= late_dpl[1]):
@@ -80,7 +80,7 @@ def _place(
         verdict, since_ns, reason = COMPUTE, late_dpl[0], f"DPL is {micro(late_dpl[1])} longer than usual"
     elif clears(evidence.clearance, [(addresses[one], addresses[other]) for one, other in own]) is False:
         verdict, reason = NETWORK, "a hop on its paths is congested: see the findings"
-    elif rtt > max(FACTOR * usual_rtt, usual_rtt + LEAST_NS):
+    elif rtt > latest(usual_rtt):
         verdict, reason = NETWORK, f"RTT is {micro(rtt)}, elsewhere {micro(usual_rtt)} (medians)"
     return StoragePlace(
         host=addresses[host] if host is not None else None,
@@ -104,13 +104,21 @@ def _own(samples: Samples, host: int | None, target: int | None) -> Any:
     return own
 
 
-def _late(samples: Samples, own: Any, clear: Any) -> tuple[int, float] | None:
-    """Since when and by how much these samples are late against the others; those of congested paths are left out."""
+def _late(samples: Samples, own: Any, clear: Any, culprits: Any | None) -> tuple[int, float] | None:
+    """Since when and by how much these samples are late against the others; those of congested paths are left out.
+
+    culprits: of samples that are of the other ends, which one; it is told there, unless most of them are late.
+    """
     rows = np.nonzero(own & clear)[0]
     usual = usual_of_others(samples.value_ns[~own & clear], samples.value_ns[rows])
     lateness = find_lateness(samples.value_ns[rows], usual) if usual is not None else None
     if lateness is None:
         return None
+    if culprits is not None:
+        late = rows[lateness.first : lateness.last + 1]
+        late = late[samples.value_ns[late] > lateness.limit_ns]
+        if 2 * len(np.unique(culprits[late])) <= len(np.unique(culprits[rows])):
+            return None
     first = rows[lateness.first]
     return int(samples.time_ns[first] - samples.value_ns[first]), lateness.excess_ns
 
