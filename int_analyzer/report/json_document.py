@@ -314,6 +314,12 @@ def text(summary: parts.Summary) -> str:
     return json.dumps(document(summary), indent=2, ensure_ascii=False, allow_nan=False)
 
 
+def work_text(summary: parts.Summary) -> str:
+    """Only what tells of storage I/O and of jobs, as it stands in the whole document."""
+    whole = document(dataclasses.replace(parts.Summary(), storage=summary.storage, jobs=summary.jobs))
+    return json.dumps({name: whole[name] for name in ("schema_version", "storage", "jobs")}, indent=2, ensure_ascii=False, allow_nan=False)
+
+
 def json_schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of the document."""
     return {

@@ -61,16 +61,7 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
         _section(console, "RoCE")
         for label, text in roce_lines(summary.roce):
             _print_labelled(console, 2, label, text)
-    if summary.storage is not None:
-        _section(console, "Storage")
-        for label, text in storage_lines(summary.storage):
-            _print_labelled(console, 2, label, text)
-    if summary.jobs:
-        _section(console, "Jobs")
-        for job in summary.jobs[:top]:
-            for label, text in job_lines(job):
-                _print_labelled(console, 2, label, text)
-        _print_rest(console, len(summary.jobs) - top, "job")
+    _print_work(console, summary, top)
     _section(console, "Read")
     for label, text in reading_lines(summary):
         _print_labelled(console, 2, label, text)
@@ -80,6 +71,14 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
 def print_headline(summary: Summary, stream: TextIO) -> None:
     """Print only the answer: a line for each root, or one that says why there is none."""
     _print_headlines(_console(stream), summary, everything=True)
+
+
+def print_work(summary: Summary, stream: TextIO) -> None:
+    """Print only storage I/O and jobs, all of them."""
+    console = _console(stream)
+    if summary.storage is None and not summary.jobs:
+        _print_wrapped(console, Text("NO JOBS  neither storage I/O nor a collective shows in the RoCEv2 messages", style="bold yellow"))
+    _print_work(console, summary, len(summary.jobs))
 
 
 def headline(finding: Finding) -> tuple[str, str]:
@@ -132,6 +131,19 @@ def _print_headlines(console: Console, summary: Summary, everything: bool = Fals
             console.print(Text(" " * (what.index("  ") + 2) + when, style=style))
     if not everything and len(shown) > _HEADLINES:
         console.print(f"and {len(shown) - _HEADLINES} more")
+
+
+def _print_work(console: Console, summary: Summary, top: int) -> None:
+    if summary.storage is not None:
+        _section(console, "Storage")
+        for label, text in storage_lines(summary.storage):
+            _print_labelled(console, 2, label, text)
+    if summary.jobs:
+        _section(console, "Jobs")
+        for job in summary.jobs[:top]:
+            for label, text in job_lines(job):
+                _print_labelled(console, 2, label, text)
+        _print_rest(console, len(summary.jobs) - top, "job")
 
 
 def _print_rest(console: Console, left: int, noun: str) -> None:
