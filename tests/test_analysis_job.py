@@ -154,3 +154,19 @@ def test_what_was_forgotten_is_said() -> None:
     view = folded(packets).view()
     (job,), _ = find_jobs(view.connections, match_marks(view.journal), Profile(), Clearance(view, []), 12)
     assert job.notes == ["12 earlier messages were forgotten: only the latest are judged"]
+
+
+def test_what_is_late_while_any_path_of_the_host_is_congested_is_not_its_fault() -> None:
+    packets, begins = ring(MEMBERS, 60, late_from(2, 20))  # type: ignore[arg-type]
+    view = folded(packets).view()
+    (found,) = find_rings(view.connections, match_marks(view.journal))
+    until = START + round(begins[40][2] * US)
+
+    class Before(Clearance):
+        def was_clear(self, host: str, times_ns: np.ndarray) -> np.ndarray:
+            return times_ns > until if host == "10.0.0.3" else np.ones(len(times_ns), dtype=bool)
+
+    trouble = find_slow_member(found, 2, Before(view, []))
+    assert trouble is not None and trouble.times == 19
+    until = START + round(begins[57][2] * US)
+    assert find_slow_member(found, 2, Before(view, [])) is None

@@ -44,7 +44,9 @@ class Trouble:
 
 def find_slow_member(ring: Ring, place: int, clearance: Clearance) -> Trouble | None:
     """A member whose own part of its steps is longer than that of the others."""
-    late, seen = find_late_chunks(ring.lateness[place]), clears(clearance, ring.pairs_of(place))
+    times = ring.origin_ns + np.nan_to_num(ring.begin[place]).astype(np.int64)
+    own = np.where(clearance.was_clear(ring.members[place], times), ring.lateness[place], np.nan)
+    late, seen = find_late_chunks(own), clears(clearance, ring.pairs_of(place))
     if late is None or seen is False:
         return None
     lateness, rows = late
@@ -144,10 +146,15 @@ def find_hot_expert(exchange: AllToAll) -> Trouble | None:
 
 
 def clear_samples(storage: Storage, samples: Samples, clearance: Clearance) -> Any:
-    """bool[n]: samples of pairs between which nothing is congested, as far as is seen."""
+    """bool[n]: samples of pairs between which nothing is congested, at times at which no path of either end is, as far as is seen."""
     pairs = list(zip(samples.host.tolist(), samples.target.tolist(), strict=True))
     clear = {pair: clearance.is_clear(storage.addresses[pair[0]], storage.addresses[pair[1]]) is not False for pair in set(pairs)}
-    return np.array([clear[pair] for pair in pairs], dtype=bool)
+    taken = np.array([clear[pair] for pair in pairs], dtype=bool)
+    for ends in (samples.host, samples.target):
+        for end in np.unique(ends).tolist():
+            own = ends == end
+            taken[own] &= clearance.was_clear(storage.addresses[end], samples.time_ns[own])
+    return taken
 
 
 def usual_of_others(others: Any, own: Any) -> float | None:
