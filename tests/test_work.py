@@ -118,3 +118,11 @@ def test_the_verb_prints_jobs_and_nothing_but_jobs(tmp_path: Path, capsys: pytes
     assert [member["label"] for member in document["jobs"][0]["members"]] == ["healthy"] * 4
     assert main(["jobs", str(empty)]) == 0
     assert "NO JOBS" in capsys.readouterr().out
+
+
+def test_a_host_named_with_another_cause_is_not_found_but_a_false_finding() -> None:
+    result, truth = analysed("prepare-slow")
+    (told,) = truth["hosts"]
+    other = truth_of({**truth, "hosts": [{**told, "cause": "slow-compute"}]})
+    scored = score(result.summary, other)
+    assert (scored.hosts_found, scored.false_findings) == (0.0, 1)

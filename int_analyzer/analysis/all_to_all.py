@@ -57,10 +57,22 @@ def find_all_to_all(seen: ConnectionView, messages: Messages, hosts: set[str] | 
 
 def _members(source: Any, target: Any, count: int) -> Any:
     """bool[count]: hosts that send to and receive from nearly all of each other."""
-    talks = np.zeros((count, count), dtype=bool)
     known = (source >= 0) & (target >= 0)
-    talks[source[known], target[known]] = True
-    members = talks.any(axis=0) & talks.any(axis=1)
+    pairs = np.unique(source[known] * count + target[known])
+    one, other = pairs // max(count, 1), pairs % max(count, 1)
+    few = np.minimum(np.bincount(one, minlength=count), np.bincount(other, minlength=count)) < PARTNERS * (FEWEST_MEMBERS - 1)
+    place = np.cumsum(~few) - 1
+    talking = ~few[one] & ~few[other]
+    talks = np.zeros((np.count_nonzero(~few),) * 2, dtype=bool)
+    talks[place[one[talking]], place[other[talking]]] = True
+    members = np.zeros(count, dtype=bool)
+    members[~few] = _core(talks)
+    return members
+
+
+def _core(talks: Any) -> Any:
+    """bool[n]: the largest set of which each talks to, and hears, so many of the others. talks bool[n, n]: from → to."""
+    members = np.ones(len(talks), dtype=bool)
     while members.any():
         partners = np.minimum(talks[:, members].sum(axis=1), talks[members].sum(axis=0))
         kept = members & (partners >= PARTNERS * (members.sum() - 1))

@@ -30,6 +30,7 @@ class _Evidence:
     clearance: Clearance
     round_trips: HostPairView
     rows_of: dict[tuple[str, str], int]
+    medians: Any  # float64: of the RTTs of every row of round_trips
     dpl_clear: Any
     dal_clear: Any
 
@@ -43,7 +44,7 @@ def judge_storage(view: View, storage: Storage, clearance: Clearance) -> Storage
     """A row per host, per target and per pair, in the order of their addresses."""
     rows_of = {pair: row for row, pair in enumerate(zip(view.host_pairs.src, view.host_pairs.dst, strict=True)) if row}
     clear = (clear_samples(storage, storage.dpl, clearance), clear_samples(storage, storage.dal, clearance))
-    evidence = _Evidence(storage, clearance, view.host_pairs, rows_of, *clear)
+    evidence = _Evidence(storage, clearance, view.host_pairs, rows_of, view.host_pairs.rtt.quantiles([0.5])[:, 0], *clear)
     pairs = sorted(set(_pairs(storage.dpl)) | set(_pairs(storage.dal)))
     return StorageSummary(
         commands=storage.commands,
@@ -72,7 +73,8 @@ def _place(
     verdict, since_ns, reason = HEALTHY, None, ""
     late_dpl = _late(storage.dpl, dpl, evidence.dpl_clear, storage.dpl.host if host is None else None)
     late_dal = _late(storage.dal, dal, evidence.dal_clear, storage.dal.target if target is None else None)
-    usual_rtt = round_trips.together(evidence.rows(set(pairs) - own)).quantile(0, 0.5)
+    elsewhere = evidence.medians[evidence.rows(set(pairs) - own)]
+    usual_rtt = float(np.median(elsewhere[~np.isnan(elsewhere)])) if (~np.isnan(elsewhere)).any() else np.nan
     rtt = round_trips.together(rows).quantile(0, 0.5)
     if late_dal is not None and (late_dpl is None or late_dal[1] >= late_dpl[1]):
         verdict, since_ns, reason = STORAGE, late_dal[0], f"DAL is {micro(late_dal[1])} longer than usual"
