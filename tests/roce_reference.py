@@ -16,6 +16,7 @@ import numpy as np
 from int_analyzer import schema
 from int_analyzer.columns import N_PACKETS, N_ROCE, Columns, allocate
 from int_analyzer.fold.state import Capacity, State
+from int_analyzer.fold.transport import KINDS
 from int_analyzer.fold.view import View
 
 START = 1_700_000_000_000_000_000
@@ -382,6 +383,7 @@ class Tracker:
 
     def __init__(self) -> None:
         self.directions: dict[tuple[str, str, int], Direction] = {}
+        self.marks: list[tuple[Any, ...]] = []
 
     def count(self, packet: Packet) -> None:
         direction = self.directions.setdefault(packet.key, Direction(packet.key))
@@ -438,6 +440,7 @@ class Tracker:
                     run.timed = None
         if what == "repeated":
             return
+        self.note(packet, kind, starts, ends, packet.size if packet.dma is None else packet.dma)
         if what == "restarted":
             while direction.runs:
                 direction.drop()
@@ -456,6 +459,11 @@ class Tracker:
         direction.counters[kind] += starts
         direction.counters["immediates"] += "immediate" in words
         direction.counters["invalidates"] += "invalidate" in words
+
+    def note(self, packet: Packet, kind: str, starts: bool, ends: bool, size: int) -> None:
+        """Mark the first and the last packet of a message."""
+        if starts or ends:
+            self.marks.append((packet.time, packet.key, kind, starts, ends, packet.psn, size))
 
     def _peer(self, direction: Direction, packet: Packet) -> tuple[Direction | None, bool]:
         if direction.peer is None:
@@ -502,6 +510,8 @@ class Tracker:
         what, _, _ = direction.responses.place(packet, 1, direction.responding and not starts, False)
         if what not in ("copy", "stray"):
             direction.counters["bytes"] += packet.size
+            if what != "repeated":
+                self.note(packet, "response", starts, ends, packet.size)
         if what in ("new", "restarted"):
             direction.responding = not ends
         if peer is None or peer.requests.next is None:
@@ -566,6 +576,24 @@ def expected(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, 
             "rtt": (len(direction.rtt), sum(direction.rtt), min(direction.rtt, default=0), max(direction.rtt, default=0)),
         }
     return result
+
+
+def expected_marks(packets: Sequence[Packet]) -> list[tuple[Any, ...]]:
+    """What the journal must hold: time, direction, kind, whether a message begins and ends, PSN, bytes."""
+    tracker = Tracker()
+    for packet in packets:
+        tracker.count(packet)
+    return sorted(tracker.marks)
+
+
+def known_marks(view: View) -> list[tuple[Any, ...]]:
+    """What it holds, in the same form."""
+    seen, journal = view.connections, view.journal
+    keys = list(zip(seen.src, seen.dst, seen.dest_qp.tolist(), strict=True))
+    kinds = ["response" if response else KINDS[kind] for kind, response in zip(journal.kind, journal.response, strict=True)]
+    columns = (journal.begins, journal.ends, journal.psn, journal.bytes)
+    rows = zip(journal.time_ns.tolist(), journal.direction.tolist(), kinds, *(column.tolist() for column in columns), strict=True)
+    return sorted((time, keys[direction], *rest) for time, direction, *rest in rows)
 
 
 def _span(times: list[int]) -> tuple[int, int]:

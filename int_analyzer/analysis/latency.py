@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.congestion import contradicted
-from int_analyzer.analysis.summary import Quantiles
+from int_analyzer.analysis.quantiles import SHARES, Quantiles
 from int_analyzer.analysis.units import QueueUnits
 from int_analyzer.fold.view import View
 
 TAIL_PACKETS = 100
 """With fewer packets the 99th percentile is one packet, and its ratio says nothing."""
-SHARES = (0.5, 0.99, 0.999)
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSum
         )
         for path, queues in enumerate(view.paths.queues)
     ]
-    return sorted(paths, key=lambda path: (-path.packets, [_ids(hop) for hop in path.hops]))
+    return sorted(paths, key=lambda path: (-path.packets, [_ids(hop) for hop in path.hops], path.first_ns))
 
 
 def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.MultiDiGraph:

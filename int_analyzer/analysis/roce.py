@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.latency import SHARES
+from int_analyzer.analysis.quantiles import SHARES
 from int_analyzer.analysis.summary import ConnectionSummary, HostPairSummary, Quantiles, RoceSummary
 from int_analyzer.fold.view import ConnectionView, View
 

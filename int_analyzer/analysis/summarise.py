@@ -13,6 +13,7 @@ from int_analyzer.analysis.drain import drain_share
 from int_analyzer.analysis.envelope import Envelopes
 from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, make_findings
+from int_analyzer.analysis.host_finding import with_hosts
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
 from int_analyzer.analysis.link_latency import measure_links
 from int_analyzer.analysis.loss_finding import with_loss
@@ -25,6 +26,7 @@ from int_analyzer.analysis.shares import culprits, share_seen, victims
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
 from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
 from int_analyzer.analysis.wording import plain
+from int_analyzer.analysis.work import find_work
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
 
@@ -40,17 +42,21 @@ def summarise(
     envelopes = Envelopes(view, profile)
     places = place_nodes(envelopes)
     latencies, faults = measure_links(envelopes, places)
+    findings = with_loss(view, profile, _findings(view, profile, units, congestions), find_lossy_link(view, profile))
+    work = find_work(view, profile, findings)
     quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
     return Summary(
         capture=capture,
         quality=replace(quality, clock_faults=faults),
-        findings=with_loss(view, profile, _findings(view, profile, units, congestions), find_lossy_link(view, profile)),
+        findings=with_hosts(profile, findings, work.troubles),
         events=find_events(view, profile),
         links=build_links(view, profile, quantiles, latencies),
         paths=build_paths(view, profile, units),
         queues=_queues(view, profile, quantiles),
         clocks=list_clocks(envelopes, places, profile),
         roce=sum_up_roce(view),
+        storage=work.storage,
+        jobs=work.jobs,
     )
 
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from int_analyzer.analysis.quantiles import Quantiles as Quantiles
+from int_analyzer.analysis.work_summary import JobMember as JobMember
+from int_analyzer.analysis.work_summary import JobSummary as JobSummary
+from int_analyzer.analysis.work_summary import StoragePlace as StoragePlace
+from int_analyzer.analysis.work_summary import StorageSummary as StorageSummary
 from int_analyzer.schema import SCHEMA_VERSION
-
-
-@dataclass(frozen=True)
-class Quantiles:
-    """Count, p50, p99, p99.9 and maximum; `unit` is "ns", "bytes", … or "raw" where unknown. None where nothing was reported."""
-
-    count: int
-    p50: float | None
-    p99: float | None
-    p999: float | None
-    max: float | None
-    unit: str
-    why_absent: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,7 +119,7 @@ class Finding:
 
     id: str
     role: str  # root | victim | host
-    cause: str  # overload | paused-port | degraded-link | imbalance | back-pressure | unknown
+    cause: str  # overload | paused-port | degraded-link | imbalance | back-pressure | unknown; slow-compute … of a host: trouble.py
     node: str
     port: str
     queue: int | None
@@ -339,3 +331,5 @@ class Summary:
     queues: list[QueueSummary] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
     roce: RoceSummary | None = None
+    storage: StorageSummary | None = None
+    jobs: list[JobSummary] = field(default_factory=list)

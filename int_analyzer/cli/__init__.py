@@ -25,6 +25,7 @@ from int_analyzer.cli import (
     formats,
     generate,
     graph,
+    jobs,
     lab,
     profile,
     score,
@@ -60,6 +61,7 @@ app.command("flows", short_help="a row per flow: bytes, path, marks, retransmiss
 app.command("connections", short_help="a row per RoCEv2 connection: loss, completion times, RTT", epilog=connections.EXAMPLES)(
     connections.connections
 )
+app.command("jobs", short_help="storage I/O and collectives: which host is late", epilog=jobs.EXAMPLES)(jobs.jobs)
 app.command("show", short_help="single packets, header by header", epilog=show.EXAMPLES)(show.show)
 app.command("graph", short_help="the paths as json, dot, graphml or svg", epilog=graph.EXAMPLES)(graph.graph)
 app.command("sidecar", short_help="findings as they start, change and end, beside a mirror port", epilog=sidecar.EXAMPLES)(sidecar.sidecar)

@@ -25,6 +25,7 @@ from int_analyzer.fold.direction import (
 )
 from int_analyzer.fold.flows import address
 from int_analyzer.fold.histogram import Histograms
+from int_analyzer.fold.journal import Journal
 from int_analyzer.fold.messages import HISTOGRAMS, SAMPLES
 from int_analyzer.fold.order import FAR, old_holes
 from int_analyzer.fold.pairing import HINTS, VERIFIED
@@ -53,6 +54,7 @@ class Connections:
         self.pairs = Table(_PAIR_WIDTH, KEY_WORDS, MAXIMUM_HOST_PAIRS)
         self.times = Histograms(HISTOGRAMS)
         self.hints: Any = np.zeros((HINTS, 2), dtype=np.int64)
+        self.journal = Journal()
         self.evicted = 0
 
     def arrays(self, fast: bool) -> tuple[Any, ...]:
@@ -61,7 +63,7 @@ class Connections:
         self.times.reserve_blocks(SAMPLES)
         work = np.zeros(N_WORK, dtype=np.int64)
         work[[words.DIRECTIONS, words.HOST_PAIRS, words.SAMPLE_BLOCKS]] = len(self.directions), len(self.pairs), self.times.used
-        work[words.MAXIMUM_HOST_PAIRS] = self.pairs.maximum
+        work[[words.MAXIMUM_HOST_PAIRS, words.MARKS]] = self.pairs.maximum, self.journal.used
         return (
             self.directions.rows,
             self.directions.index(fast),
@@ -70,12 +72,14 @@ class Connections:
             self.pairs.index(fast),
             self.times.blocks,
             self.times.pool,
+            self.journal.marks,
             work,
         )
 
     def take(self, work: Any) -> None:
         """Take over how much the kernel has used."""
         self.directions.used, self.pairs.used, self.times.used = work[[words.DIRECTIONS, words.HOST_PAIRS, words.SAMPLE_BLOCKS]].tolist()
+        self.journal.used = int(work[words.MARKS])
 
     def reserve(self) -> None:
         """Make room for one more packet: grow, or forget."""
@@ -83,6 +87,7 @@ class Connections:
             self._evict(max(self.directions.maximum // 2, 1))
         self.pairs.reserve(1)
         self.times.reserve_blocks(8 * SAMPLES)
+        self.journal.reserve()
 
     def _evict(self, keep: int) -> None:
         """Forget all but the `keep` directions seen last, and with each its peer."""
@@ -96,6 +101,7 @@ class Connections:
         rows = rows[kept]
         rows[:, words.PEER] = moved[rows[:, words.PEER]]
         self.directions.replace(rows)
+        self.journal.follow(moved)
         self.hints[:] = 0
 
     def merge(self, other: Connections) -> None:
@@ -115,6 +121,7 @@ class Connections:
         self.directions.maximum = maximum
         self.evicted += other.evicted
         to_row = np.concatenate([[0], rows + 1])
+        self.journal.merge(other.journal, to_row)
         mine = self.directions.data
         mine[rows[new], words.PEER] = to_row[theirs[new, words.PEER]]
         for row, at in zip(theirs[~new], rows[~new].tolist(), strict=True):
@@ -141,6 +148,7 @@ class Connections:
         other.pairs = self.pairs.copy()
         other.times = self.times.copy()
         other.hints = self.hints.copy()
+        other.journal = self.journal.copy()
         other.evicted = self.evicted
         return other
 

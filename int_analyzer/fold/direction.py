@@ -46,7 +46,7 @@ PSN_MASK = 0xFFFFFF
 VERSION_SHIFT = 40
 
 # Words of `work` (int64[32]), the scratch of this kernel's calls: rows in use.
-DIRECTIONS, HOST_PAIRS, SAMPLE_BLOCKS, MAXIMUM_HOST_PAIRS = 0, 1, 2, 3
+DIRECTIONS, HOST_PAIRS, SAMPLE_BLOCKS, MAXIMUM_HOST_PAIRS, MARKS = 0, 1, 2, 3, 4
 _HASHES, AHEAD = 8, 8
 """Hashes of the next rows, a ring of eight words."""
 

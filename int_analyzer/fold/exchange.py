@@ -22,6 +22,7 @@ from int_analyzer.fold.direction import (
     INVALIDATES,
     LAST_NS,
     MARKED_NS,
+    MARKS,
     MAXIMUM_HOST_PAIRS,
     MESSAGES,
     MTU,
@@ -49,8 +50,9 @@ from int_analyzer.fold.direction import (
     find_direction,
 )
 from int_analyzer.fold.hashing import wide
+from int_analyzer.fold.journal import note
 from int_analyzer.fold.messages import LONGEST_NS, SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, untime
-from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, RESTARTED, STRAY, TTL_SHIFT, place, take
+from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, REPEATED, RESTARTED, STRAY, TTL_SHIFT, place, take
 from int_analyzer.fold.pairing import find_peer, leave_hint
 from int_analyzer.fold.transport import (
     ACKNOWLEDGE,
@@ -95,11 +97,13 @@ def fold_roce(
     pair_index: Any,
     blocks: Any,
     pool: Any,
+    marks: Any,
     work: Any,
 ) -> int:
     """Absorb RoCEv2 rows `row` … `stop` − 1; returns the row before which a table has to grow, or `stop`.
 
-    rows, pairs and their indices: table.find; hints: pairing.leave_hint; blocks and pool: histogram.count_in; work int64[32]: direction.py.
+    rows, pairs and their indices: table.find; hints: pairing.leave_hint; blocks and pool: histogram.count_in; marks: journal.note; work
+    int64[32]: direction.py.
     """
     for before in range(row - AHEAD + 1, row):
         expect(rows, index, work, columns, before, stop)
@@ -109,6 +113,7 @@ def fold_roce(
             work[DIRECTIONS] == rows.shape[0]
             or (work[HOST_PAIRS] == pairs.shape[0] and pairs.shape[0] < work[MAXIMUM_HOST_PAIRS])
             or work[SAMPLE_BLOCKS] + SAMPLES > pool.shape[0]
+            or work[MARKS] == marks.shape[0]
         ):
             break
         packet = get(columns, "roce.packet", row)
@@ -131,9 +136,9 @@ def fold_roce(
         if meaning & NOTIFICATION == 0:
             rows[at, TRANSPORTS] |= 1 << (get(columns, "roce.opcode", row) >> 5)
         if meaning & REQUEST != 0:
-            _count_request(rows, hints, blocks, pool, work, columns, row, packet, at, meaning, size, time)
+            _count_request(rows, hints, blocks, pool, marks, work, columns, row, packet, at, meaning, size, time)
         elif meaning & (RESPONSE | ACKNOWLEDGE) != 0:
-            _count_answer(rows, hints, blocks, pool, work, columns, row, packet, at, meaning, size, time)
+            _count_answer(rows, hints, blocks, pool, marks, work, columns, row, packet, at, meaning, size, time)
         elif meaning & NOTIFICATION != 0:
             _count_notification(rows, at, time)
         else:
@@ -181,6 +186,7 @@ def _count_request(
     hints: Any,
     blocks: Any,
     pool: Any,
+    marks: Any,
     work: Any,
     columns: Any,
     row: int,
@@ -230,6 +236,8 @@ def _count_request(
         untime(rows, at, psn)
         return
     _count_message(rows, at, meaning)
+    announced = get(columns, "roce.dma_bytes", row) if get(columns, "roce.present", row) & HAS_RETH != 0 else size
+    note(marks, work, at, meaning, psn, announced, time)
 
 
 @inlined
@@ -238,6 +246,7 @@ def _count_answer(
     hints: Any,
     blocks: Any,
     pool: Any,
+    marks: Any,
     work: Any,
     columns: Any,
     row: int,
@@ -252,7 +261,7 @@ def _count_answer(
     if paired:
         abandon(rows, peer, blocks, pool, work, psn)
     if meaning & RESPONSE != 0:
-        _count_response(rows, columns, row, packet, at, meaning, psn, size, time)
+        _count_response(rows, marks, work, columns, row, packet, at, meaning, psn, size, time)
         if peer >= 0:
             if meaning & (BEGINS | ENDS) < ENDS and size > 0 and rows[peer, MTU] == 0:
                 rows[peer, MTU] = size
@@ -288,7 +297,9 @@ def _count_answer(
 
 
 @inlined
-def _count_response(rows: Any, columns: Any, row: int, packet: int, at: int, meaning: int, psn: int, size: int, time: int) -> None:
+def _count_response(
+    rows: Any, marks: Any, work: Any, columns: Any, row: int, packet: int, at: int, meaning: int, psn: int, size: int, time: int
+) -> None:
     """Place a READ response; other requests take the PSNs between one READ's and the next, so that only within one a hole is a hole."""
     holes = rows[at, RESPONDING] != 0 and meaning & BEGINS == 0
     seen, _ = place(rows, at, RESPONSES, RESPONSE_WINDOW, psn, 1, holes, _identity(columns, packet), False, time)
@@ -297,6 +308,8 @@ def _count_response(rows: Any, columns: Any, row: int, packet: int, at: int, mea
     rows[at, BYTES] += size
     if seen == NEW or seen == RESTARTED:
         rows[at, RESPONDING] = 1 if meaning & ENDS == 0 else 0
+    if seen != REPEATED:
+        note(marks, work, at, meaning, psn, size, time)
 
 
 @inlined

@@ -271,5 +271,6 @@ class State:
             postcards=postcards.view(),
             connections=connections,
             host_pairs=host_pairs,
+            journal=self.connections.journal.view(),
             **quality.view(),
         )

@@ -183,6 +183,30 @@ class HostPairView:
 
 
 @dataclass(frozen=True)
+class JournalView:
+    """When messages began and ended, in order of time: one row per first or last packet of a message or of the response to a READ.
+
+    The row of a packet that is both begins and ends.
+    """
+
+    time_ns: Array
+    direction: Array  # row in ConnectionView
+    kind: Array  # 0 SEND, 1 WRITE, 2 READ, 3 ATOMIC
+    response: Array  # bool: of the response to a READ
+    begins: Array  # bool
+    ends: Array  # bool
+    psn: Array
+    bytes: Array  # of the message where its RETH announces them, else of the packet
+    forgotten: int  # rows of earlier times, or of directions that were forgotten
+
+
+def no_journal() -> JournalView:
+    """The journal where there are no messages."""
+    none = np.zeros(0, dtype=np.int64)
+    return JournalView(none, none, none, none > 0, none > 0, none > 0, none, none, 0)
+
+
+@dataclass(frozen=True)
 class SequenceView:
     """One row per report stream (node, hw_id, collector) or mirror stream (source, session)."""
 
@@ -253,6 +277,7 @@ class View:
     opcodes: dict[int, int] = field(default_factory=dict)
     drops: dict[tuple[int, int], int] = field(default_factory=dict)  # (node, drop reason) → reports
     links: LinkView = field(default_factory=no_links)
+    journal: JournalView = field(default_factory=no_journal)
     postcards: dict[str, int] = field(default_factory=dict)
     """Reports of one node about one packet: total; joined with those of other nodes to a path (of these by_arrival: in the order of
     their arrival, as the TTL did not tell); and why not: alone (no other node's was seen; of these early: the table was full before

@@ -14,6 +14,7 @@ import typing
 from typing import Any
 
 from int_analyzer.analysis import summary as parts
+from int_analyzer.report.work_meaning import WORK_MEANINGS
 from int_analyzer.schema import SCHEMA_VERSION
 
 _NS = "nanoseconds since 1970, capture clock"
@@ -30,6 +31,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "queues": "all queues seen",
         "clocks": "the clock of every node",
         "roce": "RoCEv2 connections; null without any",
+        "storage": "storage I/O over RDMA; null without any",
+        "jobs": "collectives of training jobs",
     },
     "Capture": {
         "files": "the captures, in the order in which they were read: by the time of their first packet",
@@ -95,7 +98,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "depth_unit": 'unit of peak_depth; "raw" if the device\'s unit is not known',
         "peak_latency": "largest hop latency",
         "latency_unit": 'unit of peak_latency; "raw" if not known',
-        "packets": "at least so many packets were above the threshold",
+        "packets": "at least so many packets were above the threshold; of a host, so many times it was late",
         "episodes": "how often the queue was congested between start and end",
         "root": "id of the root finding, for a victim",
         "culprits": "flows that filled the queue, by share",
@@ -285,12 +288,16 @@ MEANINGS: dict[str, dict[str, str]] = {
         "rtt": "round-trip times at the mirror point",
         "throughput": "bytes ÷ completion time of messages with an answer",
     },
+    **WORK_MEANINGS,
 }
 
 ALLOWED: dict[tuple[str, str], list[str]] = {
     ("Finding", "role"): ["root", "victim", "host"],
     ("Clock", "how"): ["reference", "both directions", "one direction", "unknown"],
     ("Quality", "trust"): ["high", "fair", "low", "none"],
+    ("StoragePlace", "verdict"): ["healthy", "compute", "network", "storage"],
+    ("JobSummary", "kind"): ["ring", "all-to-all"],
+    ("JobMember", "label"): ["healthy", "slow", "suspect"],
 }
 
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null", object: None}
@@ -305,6 +312,12 @@ def document(part: parts.Summary | parts.Finding | parts.Quality) -> dict[str, A
 def text(summary: parts.Summary) -> str:
     """The document as JSON."""
     return json.dumps(document(summary), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def work_text(summary: parts.Summary) -> str:
+    """Only what tells of storage I/O and of jobs, as it stands in the whole document."""
+    whole = document(dataclasses.replace(parts.Summary(), storage=summary.storage, jobs=summary.jobs))
+    return json.dumps({name: whole[name] for name in ("schema_version", "storage", "jobs")}, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def json_schema() -> dict[str, Any]:

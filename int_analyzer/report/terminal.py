@@ -18,6 +18,7 @@ from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
 from int_analyzer.report.reading_list import reading_lines
 from int_analyzer.report.roce_section import roce_lines
+from int_analyzer.report.work_section import job_lines, storage_lines
 from int_analyzer.schema import FORMAT_LIST, FORMAT_ROCE
 
 NARROWEST, WIDEST, PIPED = 40, 120, 100
@@ -60,6 +61,7 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
         _section(console, "RoCE")
         for label, text in roce_lines(summary.roce):
             _print_labelled(console, 2, label, text)
+    _print_work(console, summary, top)
     _section(console, "Read")
     for label, text in reading_lines(summary):
         _print_labelled(console, 2, label, text)
@@ -69,6 +71,14 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
 def print_headline(summary: Summary, stream: TextIO) -> None:
     """Print only the answer: a line for each root, or one that says why there is none."""
     _print_headlines(_console(stream), summary, everything=True)
+
+
+def print_work(summary: Summary, stream: TextIO) -> None:
+    """Print only storage I/O and jobs, all of them."""
+    console = _console(stream)
+    if summary.storage is None and not summary.jobs:
+        _print_wrapped(console, Text("NO JOBS  neither storage I/O nor a collective shows in the RoCEv2 messages", style="bold yellow"))
+    _print_work(console, summary, len(summary.jobs))
 
 
 def headline(finding: Finding) -> tuple[str, str]:
@@ -123,6 +133,19 @@ def _print_headlines(console: Console, summary: Summary, everything: bool = Fals
         console.print(f"and {len(shown) - _HEADLINES} more")
 
 
+def _print_work(console: Console, summary: Summary, top: int) -> None:
+    if summary.storage is not None:
+        _section(console, "Storage")
+        for label, text in storage_lines(summary.storage):
+            _print_labelled(console, 2, label, text)
+    if summary.jobs:
+        _section(console, "Jobs")
+        for job in summary.jobs[:top]:
+            for label, text in job_lines(job):
+                _print_labelled(console, 2, label, text)
+        _print_rest(console, len(summary.jobs) - top, "job")
+
+
 def _print_rest(console: Console, left: int, noun: str) -> None:
     if left > 0:
         console.print(Text(f"  and {left} more {noun}{'' if left == 1 else 's'} (--top)", style="dim"))
@@ -160,9 +183,7 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
         peaks.append(f"latency {figure.quantity(finding.peak_latency, finding.latency_unit)}")
     if peaks:
         _print_labelled(console, 5, "peak", ", ".join(peaks))
-    _print_labelled(
-        console, 5, "impact", f"{figure.things(finding.packets, 'packet')}, {figure.number(finding.impact)} {finding.impact_unit}"
-    )
+    _print_labelled(console, 5, "impact", f"{_concerned(finding)}, {figure.number(finding.impact)} {finding.impact_unit}")
     root = next((other for other in findings if other.id == finding.root), None)
     if root is not None:
         _print_labelled(console, 5, "root", f"finding {root.id}, {figure.place(root.node, root.port, root.queue)}")
@@ -172,6 +193,11 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
     _print_flows(console, "victims", finding.victims, top)
     if finding.victim_ports:
         _print_labelled(console, 5, "holds up", ", ".join(finding.victim_ports))
+
+
+def _concerned(finding: Finding) -> str:
+    """What waited: packets in a queue; of a host, how often it was late."""
+    return figure.things(finding.packets, "time" if finding.role == "host" else "packet")
 
 
 def _print_events(console: Console, events: list[Event], top: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from int_analyzer.analysis.summary import Finding, Summary
-from int_analyzer.scoring.truth import FlowKey, Happening, Root, Truth
+from int_analyzer.scoring.truth import FlowKey, Happening, HostTrouble, Root, Truth
 
 ROOT, HOST = "root", "host"
 
@@ -53,7 +53,7 @@ def score(summary: Summary, truth: Truth) -> Score:
         precision, recall = _culprits(finding, root)
         start_error = abs(finding.start_ns - root.start_ns) if root.start_ns is not None and finding.start_ns else None
         cause = finding.cause == root.cause if root.cause is not None else None
-    hosts = [any(finding.role == HOST and trouble.host in _host_of(finding) for finding in answers) for trouble in truth.hosts]
+    hosts = [any(_blames(finding, trouble) for finding in answers) for trouble in truth.hosts]
     return Score(
         top1=bool(answers) and right[0] if truth.roots else not wrong and all(events),
         recall=len(found) / len(truth.roots) if truth.roots else None,
@@ -72,7 +72,7 @@ def score(summary: Summary, truth: Truth) -> Score:
 
 def _is_right(finding: Finding, truth: Truth) -> bool:
     if finding.role == HOST:
-        return any(trouble.host in _host_of(finding) for trouble in truth.hosts)
+        return any(_blames(finding, trouble) for trouble in truth.hosts)
     return _matching(finding, truth.roots) is not None
 
 
@@ -95,9 +95,9 @@ def _culprits(finding: Finding, root: Root) -> tuple[float | None, float | None]
     return (len(right) / len(named) if named else None), len(reached) / len(root.culprits)
 
 
-def _host_of(finding: Finding) -> tuple[str, str]:
-    """What a finding about a host calls it: by name or by address."""
-    return finding.node, finding.port
+def _blames(finding: Finding, trouble: HostTrouble) -> bool:
+    """A finding says of this host, by name or by address, what is wrong with it."""
+    return finding.role == HOST and finding.node in (trouble.host, trouble.name) and finding.cause == trouble.cause
 
 
 def _happened(happening: Happening, summary: Summary) -> bool:

@@ -43,10 +43,11 @@ class Happening:
 
 @dataclass(frozen=True)
 class HostTrouble:
-    """A host (its address) that is the cause, and what is wrong with it."""
+    """A host (its address, and its name if it has one) that is the cause, and what is wrong with it."""
 
     host: str
     cause: str
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def truth_of(document: dict[str, Any], scenario: str = "") -> Truth:
         seed=document.get("seed"),
         roots=_roots(document["congested"]),
         events=tuple(_happening(entry) for entry in document.get("events", ())),
-        hosts=tuple(HostTrouble(entry["host"], entry["cause"]) for entry in document.get("hosts", ())),
+        hosts=tuple(HostTrouble(entry["host"], entry["cause"], entry.get("name")) for entry in document.get("hosts", ())),
         document=document,
     )
 

@@ -21,7 +21,7 @@ def storage_slow(scene: Scene) -> None:
     slow = int(scene.chance.choice(targets))
     start, late = _trouble(scene)
     first = _serve(scene, hosts, targets, "both", slow, start, late)
-    scene.hosts.append({"host": slow, "cause": "DAL", "message": first, "waited_ns": late, "late_ns": late})
+    scene.hosts.append({"host": slow, "cause": "storage-slow", "message": first, "waited_ns": late, "late_ns": late})
 
 
 def prepare_slow(scene: Scene) -> None:
@@ -30,7 +30,7 @@ def prepare_slow(scene: Scene) -> None:
     slow = int(scene.chance.choice(hosts))
     start, late = _trouble(scene)
     first = _serve(scene, hosts, targets, "write", slow, start, late)
-    scene.hosts.append({"host": slow, "cause": "DPL", "message": first, "waited_ns": 0, "late_ns": late})
+    scene.hosts.append({"host": slow, "cause": "prepare-slow", "message": first, "waited_ns": 0, "late_ns": late})
 
 
 def _divide(scene: Scene) -> tuple[list[int], list[int]]:

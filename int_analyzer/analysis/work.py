@@ -1,0 +1,37 @@
+"""Work: storage I/O and jobs as the order of messages shows them, and which hosts are in trouble while the network is not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from int_analyzer.analysis.clearance import Clearance
+from int_analyzer.analysis.job import find_jobs
+from int_analyzer.analysis.message import match_marks
+from int_analyzer.analysis.storage import segment
+from int_analyzer.analysis.summary import Finding
+from int_analyzer.analysis.trouble import Trouble, find_slow_storage
+from int_analyzer.analysis.verdict import judge_storage
+from int_analyzer.analysis.work_summary import JobSummary, StorageSummary
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile
+
+
+@dataclass(frozen=True)
+class Work:
+    """Storage I/O (None without any), jobs, and troubles of their hosts."""
+
+    storage: StorageSummary | None
+    jobs: list[JobSummary]
+    troubles: list[Trouble]
+
+
+def find_work(view: View, profile: Profile, findings: Sequence[Finding]) -> Work:
+    """What hosts do, judged beside what was found in the network."""
+    clearance = Clearance(view, findings)
+    messages = match_marks(view.journal)
+    jobs, troubles = find_jobs(view.connections, messages, profile, clearance, view.journal.forgotten)
+    storage = segment(view.connections, messages)
+    if storage is None:
+        return Work(None, jobs, troubles)
+    return Work(judge_storage(view, storage, clearance), jobs, [*troubles, *find_slow_storage(storage, clearance)])

@@ -1,0 +1,111 @@
+"""The journal: when messages of RoCEv2 connections began and ended, one mark per first or last packet, the latest ones.
+
+What storage and training jobs wait for shows in the order of messages of different directions, which no counter of one direction keeps.
+A mark is noted where the packet is seen first; copies and retransmissions leave none. Marks are matched when the journal is read, so that a
+message cut by the boundary between two states is whole again when they merge. Memory is bounded: the oldest half goes, and is counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from int_analyzer._jit import inlined
+from int_analyzer.fold.direction import MARKS
+from int_analyzer.fold.transport import BEGINS, ENDS, KIND, RESPONSE
+from int_analyzer.fold.view import JournalView
+
+TIME, WHAT, PLACE = 0, 1, 2
+"""Words of a mark. WHAT: row of the direction and, in the lower half, the meaning of the packet; PLACE: bytes, and 24 bits of PSN. Bytes
+are those of the message where a RETH announces them, else of the packet."""
+_WORDS = 3
+_DIRECTION_SHIFT, _MEANING_MASK = 32, 0xFFFFFFFF
+_BYTES_SHIFT, _PSN_MASK = 24, 0xFFFFFF
+_MOST_BYTES = (1 << 32) - 1
+MAXIMUM_MARKS = 1 << 17
+
+
+@inlined
+def note(marks: Any, work: Any, at: int, meaning: int, psn: int, size: int, time: int) -> None:
+    """Note a packet that begins or ends a message of direction `at`; there is room. marks int64[n, 3]; work[MARKS]: marks in use."""
+    if meaning & (BEGINS | ENDS) != 0 and time > 0:
+        row = work[MARKS]
+        marks[row, TIME] = time
+        marks[row, WHAT] = (at << _DIRECTION_SHIFT) | meaning
+        marks[row, PLACE] = (min(size, _MOST_BYTES) << _BYTES_SHIFT) | psn
+        work[MARKS] = row + 1
+
+
+class Journal:
+    """Marks in the order in which they came, at most `maximum`; `forgotten` have gone."""
+
+    def __init__(self, maximum: int = MAXIMUM_MARKS) -> None:
+        self.maximum = maximum
+        self.marks: Any = np.zeros((min(1 << 10, maximum), _WORDS), dtype=np.int64)
+        self.used = 0
+        self.forgotten = 0
+
+    def reserve(self) -> None:
+        """Make room for one more mark: grow, or forget the older half."""
+        if self.used < len(self.marks):
+            return
+        if len(self.marks) < self.maximum:
+            self._hold(self.marks[: self.used], min(2 * len(self.marks), self.maximum))
+        else:
+            self._keep_latest(self.maximum // 2)
+
+    def follow(self, moved: Any) -> None:
+        """Directions have moved, row i + 1 to `moved[i + 1]`; marks of those that went (0) go with them."""
+        marks = self.marks[: self.used]
+        rows = moved[(marks[:, WHAT] >> _DIRECTION_SHIFT) + 1]
+        kept = marks[rows > 0]
+        kept[:, WHAT] = ((rows[rows > 0] - 1) << _DIRECTION_SHIFT) | (kept[:, WHAT] & _MEANING_MASK)
+        self.forgotten += self.used - len(kept)
+        self._hold(kept, len(self.marks))
+
+    def merge(self, other: Journal, moved: Any) -> None:
+        """Absorb another journal, whose directions have here the rows that `moved` says (as in `follow`)."""
+        theirs = other.copy()
+        theirs.follow(moved)
+        marks = np.concatenate([self.marks[: self.used], theirs.marks[: theirs.used]])
+        self.forgotten += theirs.forgotten
+        self._hold(marks, max(len(self.marks), len(marks)))
+        if self.used > self.maximum:
+            self._keep_latest(self.maximum)
+
+    def copy(self) -> Journal:
+        """An independent copy."""
+        other = Journal(self.maximum)
+        other._hold(self.marks[: self.used], len(self.marks))
+        other.forgotten = self.forgotten
+        return other
+
+    def view(self) -> JournalView:
+        """The marks in order of time."""
+        marks = self.marks[: self.used]
+        marks = marks[np.argsort(marks[:, TIME], kind="stable")]
+        meaning = marks[:, WHAT] & _MEANING_MASK
+        return JournalView(
+            time_ns=marks[:, TIME].copy(),
+            direction=marks[:, WHAT] >> _DIRECTION_SHIFT,
+            kind=meaning & KIND,
+            response=meaning & RESPONSE != 0,
+            begins=meaning & BEGINS != 0,
+            ends=meaning & ENDS != 0,
+            psn=marks[:, PLACE] & _PSN_MASK,
+            bytes=marks[:, PLACE] >> _BYTES_SHIFT,
+            forgotten=self.forgotten,
+        )
+
+    def _keep_latest(self, count: int) -> None:
+        marks = self.marks[: self.used]
+        kept = np.sort(np.argsort(marks[:, TIME], kind="stable")[self.used - count :])
+        self.forgotten += self.used - count
+        self._hold(marks[kept], self.maximum)
+
+    def _hold(self, marks: Any, room: int) -> None:
+        """Have these marks, and room for so many."""
+        held = np.zeros((max(room, len(marks)), _WORDS), dtype=np.int64)
+        held[: len(marks)] = marks
+        self.marks, self.used = held, len(marks)

@@ -1,0 +1,55 @@
+"""What the fields of the JSON document mean that tell of storage I/O and of jobs."""
+
+from __future__ import annotations
+
+WORK_MEANINGS: dict[str, dict[str, str]] = {
+    "StorageSummary": {
+        "commands": "commands (SENDs of hosts to targets) seen",
+        "writes": "of these, writes of which all segments are known",
+        "reads": "reads of which all segments are known",
+        "overlapping": "commands sent while others of the same queue pair were open: to which of them data belongs stands in no header",
+        "inline": "commands completed without data of their own: it was in the command, or there was none",
+        "hosts": "a row per host, all its targets together",
+        "targets": "a row per target, all its hosts together",
+        "pairs": "a row per host and target",
+        "notes": "what keeps these figures from being exact",
+    },
+    "StoragePlace": {
+        "host": "address; null: all hosts of the target",
+        "target": "address; null: all targets of the host",
+        "verdict": "healthy; compute: the host prepares its data late; network: RTT or a congested hop; storage: the target is late",
+        "since_ns": "when it began, nanoseconds since 1970, capture clock; null if healthy, or not known",
+        "reason": "what the verdict rests on",
+        "dpl": "compute side: READ request of the target → first response of the host, of writes",
+        "rtt": "network: packet that asks for an acknowledgement → its acknowledgement, both ways, at the mirror point",
+        "dal": "storage side: of writes, command → READ request and last response → completion; of reads, command → first WRITE",
+    },
+    "JobSummary": {
+        "kind": "ring: each member sends to one successor, step by step; all-to-all: each to each other, round by round",
+        "group": "the smallest group of the profile that all members belong to",
+        "inferred": "only the shape of the traffic shows the members",
+        "steps": "steps of a ring (a chunk of every member each), rounds of an all-to-all",
+        "step": "ring: end of a member's chunk → end of its next; all-to-all: first to last packet of a round",
+        "step_variance_ns": "standard deviation of the step time over the members, median over the steps",
+        "iterations": "ring: times at which all members computed; all-to-all: rounds",
+        "iteration_ns": "mean duration of an iteration",
+        "iteration_jitter_ns": "standard deviation of the difference between successive iterations",
+        "communication_share": "part of an iteration in which not all members compute",
+        "chunk_bytes": "bytes of a chunk of a ring",
+        "balance": "expert load of an all-to-all: bytes received by the member that gets most ÷ mean",
+        "members": "in the order of the ring, else by address",
+        "notes": "what keeps these figures from being exact",
+    },
+    "JobMember": {
+        "host": "address",
+        "label": "healthy; slow: the host itself is late, or gets too much; suspect: late, but the network or its link may be why",
+        "reason": "what the label rests on",
+        "since_ns": "when it began, nanoseconds since 1970, capture clock; null if healthy",
+        "own_ns": "ring: what its chunks began later than those of the others in the same step, together",
+        "wait_ns": "ring: what it waited for its predecessor, together",
+        "transfer_ns": "ring: first to last packet of its chunks, together",
+        "step": "step time of the member",
+        "received_bytes": "all-to-all: bytes received",
+        "received_share": "all-to-all: part of all bytes",
+    },
+}
