@@ -10,7 +10,7 @@ WORKERS ?= 2
 # Options of the benchmark: --quick, --full, --only …
 BENCH ?=
 
-.PHONY: help demo test test-modes lint bench docs notebooks wheel-test clean
+.PHONY: help demo test test-modes lint bench docs accuracy notebooks wheel-test clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -53,6 +53,9 @@ bench: $(VENV)/.installed-dev ## ratios against C, libpcap, tcpdump and Python r
 
 docs: $(VENV)/.installed-dev ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py
+
+accuracy: $(VENV)/.installed-dev ## simulate, analyse, score: docs/accuracy.md (about half an hour)
+	$(BIN)/python docs/accuracy.py
 
 notebooks: $(VENV)/.installed-dev ## run the notebooks and keep their outputs
 	$(BIN)/python notebooks/execute.py --write
