@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from int_analyzer import schema
 from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, Columns, allocate
-from int_analyzer.formats.dialect import DIALECT_NAMES, DIALECTS
+from int_analyzer.formats.dialect import DIALECT_NAMES, DIALECTS, LAYOUT_05, LAYOUT_1, LAYOUT_2
 from int_analyzer.formats.hop import report_hop
 from int_analyzer.formats.roce import AETH, ATOMIC, ATOMIC_ACK, DETH, IMMEDIATE, INVALIDATE, OPCODES, RETH
 from int_analyzer.packet_encode import Surroundings
@@ -16,6 +16,8 @@ INT_PORT, REPORT_PORT, INT_DSCP = 5555, 32766, 23
 OPCODES_KNOWN = [opcode for opcode in range(256) if OPCODES[opcode] != 0]
 CSIG_ABSENT = next(column.absent for column in schema.PACKETS if column.name == "csig")
 _NODES = 1 << 24
+_FORMATS = {LAYOUT_1: schema.FORMAT_INT_MD_1, LAYOUT_2: schema.FORMAT_INT_MD_2, LAYOUT_05: schema.FORMAT_INT_05}
+"""Layout of a dialect → its format."""
 
 
 class Case(NamedTuple):
@@ -42,7 +44,7 @@ class Case(NamedTuple):
         known: dict[str, Any] = {"report_ports": [REPORT_PORT], "int_dscp": (INT_DSCP, 0x3F)}
         if self.by_port:
             known["int_ports"] = [INT_PORT]
-        if self.telemetry in (schema.FORMAT_INT_MD_1, schema.FORMAT_INT_MD_2):
+        if self.dialect not in ("", "int-0.5"):  # v0.5 as specified is found without
             known["int_dialect"] = self.dialect
         return known
 
@@ -57,15 +59,10 @@ CASES = (
     Case("INT-MD 2.1 by port over IPv6", schema.FORMAT_INT_MD_2, "int-2.x", by_port=True, ip_version=6),
     Case("INT-MD 2.1 by DSCP", schema.FORMAT_INT_MD_2, "int-2.x"),
     Case("INT-MD 2.1 by port in ERSPAN III", schema.FORMAT_INT_MD_2, "int-2.x", by_port=True, mirror=3),
-    *(
-        Case(f"dialect {dialect.name}", schema.FORMAT_INT_MD_1 if dialect.layout == 1 else schema.FORMAT_INT_MD_2, dialect.name)
-        for dialect in DIALECTS
-        if dialect.layout
-    ),
+    *(Case(f"dialect {dialect.name}", _FORMATS[dialect.layout], dialect.name) for dialect in DIALECTS if dialect.layout in _FORMATS),
     Case("INT-MD 1.0 in ERSPAN II", schema.FORMAT_INT_MD_1, "int-1.0", mirror=2),
     Case("INT-MX by port", schema.FORMAT_INT_MX, by_port=True),
     Case("INT-MX by DSCP", schema.FORMAT_INT_MX),
-    Case("INT 0.5", schema.FORMAT_INT_05, "int-0.5"),
     Case("MRI", schema.FORMAT_MRI),
     Case("IOAM", schema.FORMAT_IOAM_TRACE, ip_version=6),
     Case("IOAM in ERSPAN III", schema.FORMAT_IOAM_TRACE, ip_version=6, mirror=3),
@@ -178,10 +175,8 @@ def _telemetry(draw: random.Random, case: Case, hops: int) -> dict[str, int]:
 
 def _hop(columns: Columns, draw: random.Random, case: Case, instructions: int, packet: int, row: int, hop: int) -> None:
     """A hop with what its instructions ask for, now and then without one of the items."""
-    kind, layout = case.telemetry, DIALECTS[DIALECT_NAMES[case.dialect]].layout if case.dialect else 0
-    time_bits = 63
-    if case.dialect and DIALECTS[DIALECT_NAMES[case.dialect]].time_words == 1:
-        time_bits = 31
+    kind, dialect = case.telemetry, DIALECTS[DIALECT_NAMES.get(case.dialect, 0)]
+    time_bits = 31 if dialect.time_words == 1 else 63
     values = {
         "packet": packet,
         "hop": hop,
@@ -223,12 +218,12 @@ def _hop(columns: Columns, draw: random.Random, case: Case, instructions: int, p
         items = [
             (0x8000, schema.HAS_NODE),
             (0x4000 if instructions & 0x4000 or kind == schema.FORMAT_INT_05 else 0x0200, ports),
-            (0x2000, schema.HAS_LATENCY),
+            (0x2000 & ~dialect.unused, schema.HAS_LATENCY),
             (0x1000, schema.HAS_QUEUE | schema.HAS_DEPTH),
             (0x0800, schema.HAS_INGRESS_TIME),
             (0x0400, schema.HAS_EGRESS_TIME),
             (0x0100, schema.HAS_UTILISATION),
-            (0x0080 if layout == 2 else 0, schema.HAS_BUFFER),
+            (0x0080 if dialect.layout == LAYOUT_2 else 0, schema.HAS_BUFFER),
         ]
     values["present"] = sum(bits for instruction, bits in items if instructions & instruction and draw.random() < 0.9)
     _put(columns.hops, row, values)

@@ -154,18 +154,12 @@ def test_a_packet_that_is_cut_anywhere_is_shown_as_far_as_it_goes(name: str) -> 
         assert max([branch.end for branch in every(packet)], default=0) == length
 
 
-LISTS = ("int_ports", "report_ports", "gre_int_protocols", "geneve_int_classes")
-
-
 def as_profile(twin: dict[str, Any] | None) -> Profile:
-    """A profile as the twin takes it."""
-    known = twin or {}
-    detect: dict[str, Any] = {name: list(known[name]) for name in LISTS if name in known}
-    if "int_dscp" in known:
-        detect["int_dscp"] = "{}/{}".format(*known["int_dscp"])
-    if "marker" in known:
-        detect["marker"] = known["marker"]
-    domains = [{"id": number, "source_only_words": source, "hop_words": hop} for number, (source, hop) in known.get("domains", {}).items()]
+    """A profile as the twin takes it: but for the domains all of it is what a profile says in `detect`."""
+    detect = {name: list(value) if isinstance(value, tuple) else value for name, value in (twin or {}).items()}
+    domains = [{"id": number, "source_only_words": source, "hop_words": hop} for number, (source, hop) in detect.pop("domains", {}).items()]
+    if "int_dscp" in detect:
+        detect["int_dscp"] = "{}/{}".format(*detect["int_dscp"])
     return parse_profile({"detect": detect, "domain": domains})
 
 

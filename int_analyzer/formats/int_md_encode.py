@@ -1,7 +1,8 @@
 """Writing of INT over UDP: shim, metadata header and stack of INT-MD v1.0 and v2.x, and the header of INT-MX (formats/int_md, int_stack).
 
 The layout follows the packet's dialect, so that what a vendor writes can be written too. Level-2 ids stand where there are no level-1
-ids; reserved bits and the checksum complement are filled with ones.
+ids; reserved bits, the checksum complement and items that the dialect does not use are filled with ones. No column keeps the data that
+only the source of a domain adds: the header announces none.
 """
 
 from __future__ import annotations
@@ -10,9 +11,20 @@ from typing import Any
 
 from int_analyzer._jit import kernel
 from int_analyzer.columns import get
-from int_analyzer.formats.dialect import LAYOUT, LEVEL2_WORDS, RESERVED_1, RESERVED_2, TIME_WORDS, VERSION, bits_set, words_per_hop
+from int_analyzer.formats.dialect import (
+    FLAGS_AT,
+    LAYOUT,
+    LEVEL2_WORDS,
+    RESERVED_1,
+    RESERVED_2,
+    TIME_WORDS,
+    UNUSED,
+    VERSION,
+    bits_set,
+    words_per_hop,
+)
 from int_analyzer.formats.int_md import TYPE_HOP_BY_HOP, TYPE_MX
-from int_analyzer.formats.int_stack import ONES_4, ONES_8
+from int_analyzer.formats.int_stack import FLAG_COPY, FLAG_DISCARD, FLAG_EXCEEDED, FLAG_MTU, ONES_4, ONES_8
 from int_analyzer.schema import (
     ABSENT8,
     HAS_BUFFER,
@@ -51,12 +63,13 @@ def put_int_md(buffer: Buffer, at: int, columns: Any, row: int, hops: int, port:
         put_u8(buffer, at + 1, 0)
         put_u8(buffer, at + 2, size // 4)
         put_u8(buffer, at + 3, _stored_dscp(columns, row) << 2)
-        bits = (flags & 8) << 22 | (flags & 2) << 23 | (flags & 4) << 21
+        first_flag = flags & FLAG_COPY
     else:
         _shim_2(buffer, at, TYPE_HOP_BY_HOP, size, columns, row, port)
         put_u16(buffer, at + 10, get(columns, "packets.namespace", row))
         put_u32(buffer, at + 12, 0)
-        bits = (flags & 1) << 27 | (flags & 2) << 25 | (flags & 4) << 23
+        first_flag = (flags & FLAG_DISCARD) << 3
+    bits = (first_flag | (flags & FLAG_EXCEEDED) << 1 | (flags & FLAG_MTU) >> 1) << (28 - FLAGS_AT[dialect])
     put_u32(buffer, at + 4, VERSION[dialect] << 28 | bits | words << 8 | remaining)
     put_u16(buffer, at + 8, get(columns, "packets.instructions", row))
     if LAYOUT[dialect] == 1:
@@ -114,7 +127,8 @@ def _put_hop(buffer: Buffer, at: int, columns: Any, row: int, hop: int, dialect:
         put_u32(buffer, at, ingress << 16 | egress if ports else ONES_4)
         at += 4
     if instructions & 0x2000 != 0:
-        put_u32(buffer, at, get(columns, "hops.hop_latency_raw", hop) if present & HAS_LATENCY != 0 else ONES_4)
+        used = present & HAS_LATENCY != 0 and UNUSED[dialect] & 0x2000 == 0
+        put_u32(buffer, at, get(columns, "hops.hop_latency_raw", hop) if used else ONES_4)
         at += 4
     if instructions & 0x1000 != 0:
         queue = get(columns, "hops.queue_id", hop) << 24 | get(columns, "hops.queue_depth_raw", hop)
