@@ -213,3 +213,24 @@ def test_a_victim_by_its_unrisen_load_only_may_be_one() -> None:
 )
 def test_numbers_in_sentences_have_no_exponent(value: float, digits: int, text: str) -> None:
     assert plain(value, digits) == text
+
+
+def test_a_depth_of_zero_that_a_profile_knows_the_unit_of_is_measured_and_refutes_a_late_packet() -> None:
+    def traffic() -> Traffic:
+        """A slow link in front of node 2 makes its packets late, though its queue is empty; node 3 is as fast as ever."""
+        made = Traffic()
+        made.stream(0, 100, 4, lambda at: (Hop(2, 2, 0, 15_000 if 30 <= at < 60 else 1_000), Hop(3, 3, 0, 1_000)))
+        return made
+
+    assert [finding.node_id for finding in summarise(traffic().view(), Profile(units=Units(hop_latency="ns"))).findings] == [2]
+    assert summarise(traffic().view(), BYTES_NS).findings == []
+
+
+def test_what_is_sampled_or_lost_is_no_other_traffic() -> None:
+    def seen(**counts: int) -> list[str]:
+        traffic = Traffic(counts=counts)
+        traffic.stream(0, 100, 4, lambda at: (Hop(1, 5, 60_000 * (40 <= at < 80), 300_000 * (40 <= at < 80) + 1), Hop(2, 9)))
+        return [flow.src for flow in only(summarise(traffic.view(), BYTES_NS)).culprits]
+
+    assert seen() == []
+    assert seen(roce_packets=40_000, roce_with_telemetry=400) == ["10.0.0.1"]

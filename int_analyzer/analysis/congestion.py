@@ -131,12 +131,14 @@ def contradicted(view: View) -> Array:
     return (queues.latency_count > 0) & (queues.latency_contradicted > CONTRADICTED_SHARE * queues.latency_count)
 
 
-def latency_judged(view: View) -> Array:
+def latency_judged(view: View, units: QueueUnits) -> Array:
     """Mask of queues without a depth that means anything, but with a latency that does."""
     queues = view.queues
     # A node whose other queues do fill shows that its zeros are measured: then a late packet was not late for this queue.
     nodes_with_depth = np.unique(queues.node_id[(queues.depth_count > 0) & (queues.depth_max > 0)])
     silent = ~np.isin(queues.node_id, nodes_with_depth)
+    # So does a profile that says what the depth is counted in.
+    silent &= (queues.depth_count == 0) | np.array([unit == RAW for unit in units.depth_unit], dtype=np.bool_)
     return silent & (queues.latency_count > 0) & ~contradicted(view)
 
 
@@ -256,7 +258,7 @@ def _contradicted_by_latency(units: QueueUnits, congestion: Congestion) -> bool:
 
 def _by_latency(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Congestion]:
     queues, buckets = view.queues, view.buckets
-    judged = latency_judged(view)
+    judged = latency_judged(view, units)
     candidates = np.flatnonzero(judged & (queues.latency_max > units.latency_floor))
     if len(candidates) == 0:
         return []

@@ -84,6 +84,11 @@ def loss_share(view: View) -> float:
     return _share(lost, lost + received) or 0.0
 
 
+def telemetry_share(view: View) -> float:
+    """RoCEv2 packets with telemetry ÷ all of them; 1 if there are none."""
+    return _share(view.counts.get("roce_with_telemetry", 0), view.counts.get("roce_packets", 0)) or 1.0
+
+
 def _losses(view: View, profile: Profile) -> list[dict[str, object]]:
     """A row per report or mirror stream; `node_id` of a mirror stream is its session. Lost is None where no number counts."""
     sequences = view.sequences

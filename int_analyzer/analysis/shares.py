@@ -41,8 +41,12 @@ def victims(view: View, profile: Profile, congestion: Congestion, excluded: list
     return [entry for entry in _shares(view, profile, present, present.waiting) if entry.flow not in names and entry.share > 0]
 
 
-def share_seen(view: View, units: QueueUnits, congestion: Congestion, latency_usable: bool) -> tuple[float, str] | None:
+def share_seen(
+    view: View, units: QueueUnits, congestion: Congestion, latency_usable: bool, visible: float = 1.0
+) -> tuple[float, str] | None:
     """Share of what the port sent while congested that is in the packets seen, and how it was found; None if that is unknown.
+
+    `visible` is the share of all packets that can be seen, because telemetry is sampled or reports are lost: the rest is no other traffic.
 
     By Little's law a queue of this depth and this wait sends depth ÷ wait. Without a wait, IOAM's depth, measured as a packet joins, still
     says it at the moment of filling: it cannot rise by more than what came between two packets.
@@ -61,7 +65,7 @@ def share_seen(view: View, units: QueueUnits, congestion: Congestion, latency_us
         # Only hot buckets with packets: calm moments within an episode would make the port look idle.
         seen_per_ns = float(amounts[rows].sum()) / _busy_time(view, rows)
         if drained_per_ns > 0:
-            return min(1.0, seen_per_ns / drained_per_ns), "depth ÷ wait against what was seen to pass"
+            return min(1.0, seen_per_ns / drained_per_ns / visible), "depth ÷ wait against what was seen to pass"
     if view.formats.get("ioam-trace", 0) and unit == "bytes":
         return _share_of_rise(view, units, congestion)
     return None

@@ -19,7 +19,7 @@ from int_analyzer.analysis.link_latency import measure_links
 from int_analyzer.analysis.loss_finding import with_loss
 from int_analyzer.analysis.lossy_link import find_lossy_link
 from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
-from int_analyzer.analysis.quality import assess, loss_share
+from int_analyzer.analysis.quality import assess, loss_share, telemetry_share
 from int_analyzer.analysis.roce import sum_up_roce
 from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
@@ -70,12 +70,13 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
     busy = frozenset((int(view.queues.node_id[entry.queue]), int(view.queues.port[entry.queue])) for entry in congestions)
     usable = ~contradicted(view) & (view.queues.latency_count > 0)
     loss = loss_share(view)
+    visible = (1 - loss) * telemetry_share(view)
     candidates = []
     for congestion in congestions:
         queue = congestion.queue
         place = places[queue]
         is_root = place.role == ROOT
-        seen = share_seen(view, units, congestion, bool(usable[queue])) if is_root else None
+        seen = share_seen(view, units, congestion, bool(usable[queue]), visible) if is_root else None
         unseen = seen is not None and seen[0] < UNSEEN
         # Flows that pass a victim do not fill it, and what is seen of a queue filled by others only waits.
         filled_by = culprits(view, profile, congestion) if is_root and not unseen else []
