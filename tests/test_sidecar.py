@@ -95,7 +95,8 @@ def test_a_replay_at_speed_says_the_same_as_one_as_fast_as_it_can() -> None:
     took = time.monotonic() - began
     _, fast = replayed(timed)
     assert [event.document() for event in paced] == [event.document() for event in fast] != []
-    assert took >= 14.5 / 20
+    # What is left after the last wait is less than a piece of 100 ms.
+    assert took >= ((timed[-1][0] - timed[0][0]) / SECOND - 0.1) / 20
 
 
 def test_packets_that_come_late_are_counted_in_the_second_to_which_they_belong() -> None:
