@@ -20,10 +20,14 @@ def doctor() -> None:
     from int_analyzer import installation
 
     states = []
-    for check in installation.checks():
+    checks = list(installation.checks())
+    width = max(len(check.name) for check in checks)
+    for check in checks:
         mark = {installation.GOOD: "ok", installation.LACKING: "--", installation.BROKEN: "!!"}[check.state]
         print(
-            installation.home_relative(f"{mark}  {check.name:<16} {check.found}{f'  → {check.consequence}' if check.consequence else ''}")
+            installation.home_relative(
+                f"{mark}  {check.name:<{width}}  {check.found}{f'  → {check.consequence}' if check.consequence else ''}"
+            )
         )
         states.append(check.state)
     lacking, broken = states.count(installation.LACKING), states.count(installation.BROKEN)
