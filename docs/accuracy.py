@@ -25,12 +25,12 @@ in the last column. `lossy-cable` has no queue: the right answer is the port of 
 """
 
 SECTIONS = (
-    ("Small fabric", ("--seeds", "6")),
+    ("Small fabric", ("--seeds", "20")),
     (
         "Bad telemetry: half of it lost, 1 % sampled, clocks off",
         ("--seeds", "2", "--first-seed", "11", "--conditions", "lossy,sampled,skewed"),
     ),
-    ("Large fabric", ("--seeds", "1", "--first-seed", "21", "--sizes", "large")),
+    ("Large fabric", ("--seeds", "1", "--first-seed", "22", "--sizes", "large")),
     ("Reports instead of INT in the packets", ("--seeds", "1", "--first-seed", "31", "--format", "report-2.0")),
 )
 
