@@ -9,8 +9,8 @@ from int_analyzer.analysis.cause import DEGRADED
 from int_analyzer.analysis.confidence import BEST
 from int_analyzer.analysis.lossy_link import LossyLink
 from int_analyzer.analysis.root import ROOT, VICTIM
-from int_analyzer.analysis.shares import flow_name
-from int_analyzer.analysis.summary import Finding, FlowShare
+from int_analyzer.analysis.shares import flow_share
+from int_analyzer.analysis.summary import Finding
 from int_analyzer.analysis.units import RAW
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
@@ -59,30 +59,13 @@ def _finding(view: View, profile: Profile, link: LossyLink) -> Finding:
         episodes=1,
         root=None,
         culprits=[],
-        victims=[_share(view, profile, flow, link.events_of[flow] / link.events) for flow in link.events_of],
+        victims=[
+            flow_share(view.flows, profile, flow, int(view.flows.packets[flow]), int(view.flows.bytes[flow]), events / link.events)
+            for flow, events in link.events_of.items()
+        ],
         victim_ports=[],
         evidence=[*link.evidence, "no queue is filled there: packets are lost, not late"],
     )
-
-
-def _share(view: View, profile: Profile, flow: int, share: float) -> FlowShare:
-    """A flow that lost packets; its share of all the loss."""
-    flows = view.flows
-    return FlowShare(
-        flow=flow_name(flows, profile, flow),
-        src=flows.src[flow],
-        dst=flows.dst[flow],
-        src_port=_present(int(flows.src_port[flow])),
-        dst_port=_present(int(flows.dst_port[flow])),
-        dest_qp=_present(int(flows.dest_qp[flow])),
-        packets=int(flows.packets[flow]),
-        bytes=int(flows.bytes[flow]),
-        share=share,
-    )
-
-
-def _present(value: int) -> int | None:
-    return None if value == ABSENT else value
 
 
 def _numbered(findings: list[Finding]) -> list[Finding]:

@@ -82,6 +82,21 @@ def flow_name(flows: FlowView, profile: Profile, flow: int) -> str:
     return " > ".join(sides) + (f" qp {queue_pair:#x}" if queue_pair != ABSENT else "")
 
 
+def flow_share(flows: FlowView, profile: Profile, flow: int, packets: int, size: int, share: float) -> FlowShare:
+    """A flow (its row) with the packets, bytes and share that are said of it."""
+    return FlowShare(
+        flow=flow_name(flows, profile, flow),
+        src=flows.src[flow],
+        dst=flows.dst[flow],
+        src_port=_present(flows.src_port[flow]),
+        dst_port=_present(flows.dst_port[flow]),
+        dest_qp=_present(flows.dest_qp[flow]),
+        packets=packets,
+        bytes=size,
+        share=share,
+    )
+
+
 def _busy_time(view: View, rows: Any) -> float:
     """ns from the first to the last of these buckets, without the gaps of more than four empty ones."""
     starts = view.buckets.start_ns[rows]
@@ -123,20 +138,7 @@ def _shares(view: View, profile: Profile, present: Passing, weights: Any) -> lis
         packets_of[flow] += packets
         bytes_of[flow] += size
     heaviest = sorted(weight_of, key=lambda flow: -weight_of[flow])[:MOST_FLOWS]
-    return [
-        FlowShare(
-            flow=flow_name(flows, profile, flow),
-            src=flows.src[flow],
-            dst=flows.dst[flow],
-            src_port=_present(flows.src_port[flow]),
-            dst_port=_present(flows.dst_port[flow]),
-            dest_qp=_present(flows.dest_qp[flow]),
-            packets=round(packets_of[flow]),
-            bytes=round(bytes_of[flow]),
-            share=weight_of[flow] / total,
-        )
-        for flow in heaviest
-    ]
+    return [flow_share(flows, profile, flow, round(packets_of[flow]), round(bytes_of[flow]), weight_of[flow] / total) for flow in heaviest]
 
 
 def _same_flow(flows: FlowView, rows: list[int]) -> dict[int, int]:
