@@ -7,13 +7,16 @@ import itertools
 import json
 import socket
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
+from summaries import finding
 
+from int_analyzer.analysis.summary import Event, Summary
 from int_analyzer.cli import main
 from int_analyzer.errors import LabError, TopologyError
 from int_analyzer.lab import requirement, trial
@@ -23,12 +26,15 @@ from int_analyzer.lab.queue_rate import QueueRate
 from int_analyzer.lab.scenario import SCENARIOS, Plan, make_plan
 from int_analyzer.lab.topology import Topology, load_topology
 from int_analyzer.lab.trial import run_trial
-from int_analyzer.lab.verdict import Verdict, judge
+from int_analyzer.lab.verdict import sentence_of
 from int_analyzer.result import analyze
+from int_analyzer.scoring.score import score
+from int_analyzer.scoring.truth import read_truth, truth_of
 
 MISSING = [one for one in requirement.requirements(requirement.KERNEL) if not one.present]
 needs_namespaces = pytest.mark.skipif(bool(MISSING), reason=", ".join(f"no {one.name}" for one in MISSING))
 
+HOP_LIMIT = 64
 PCAPS = Path(__file__).parent.parent / "pcaps"
 OWN_CAPTURES = sorted(path.parent.name for path in PCAPS.glob("*/profile.toml"))
 
@@ -116,15 +122,16 @@ def offered(plan: Plan, topology: Topology, at_s: float) -> dict[tuple[str, str]
     """What every switch port is offered at a time, in fractions of what it carries, if hashes split evenly."""
     loads: dict[tuple[str, str], float] = defaultdict(float)
     slow = {(one.node, one.neighbour): one.fraction for one in plan.slowdowns if one.from_s <= at_s < one.to_s}
+    astray = {(one.node, one.host): one.neighbour for one in plan.detours if one.from_s <= at_s < one.to_s}
     for demand in plan.demands:
         load = sum(phase[2] for phase in demand.phases if phase[0] <= at_s < phase[1])
         frontier = {topology.hosts[demand.source].switch: load}
-        while frontier:
+        for _ in range(HOP_LIMIT - 1):
             ahead: dict[str, float] = defaultdict(float)
             for node, share in frontier.items():
-                hops = topology.next_hops(node, topology.hosts[demand.destination])
-                if plan.pinned.get(node) in hops:
-                    hops = [plan.pinned[node]]
+                hops = topology.next_hops(node, topology.hosts[demand.destination], plan.pinned)
+                if (node, demand.destination) in astray:
+                    hops = [astray[node, demand.destination]]
                 for hop in hops:
                     loads[node, hop] += share / len(hops) / slow.get((node, hop), 1.0)
                     if hop in topology.switches:
@@ -139,7 +146,7 @@ def test_a_plan_overloads_the_port_that_it_names_and_no_other(fabric: Topology, 
     plan = make_plan(scenario, fabric, 5_000.0, seed)
     named = {(one.node, one.neighbour) for one in plan.congested}
     seen = set()
-    for at_s in (0.5, 2.5, *(one.from_s + 0.001 for one in plan.congested)):
+    for at_s in (0.5, 2.5, *(one.from_s + 0.001 for one in (*plan.congested, *plan.detours))):
         overloaded = {port for port, load in offered(plan, fabric, at_s).items() if load > 1.0}
         assert overloaded <= named
         seen |= overloaded
@@ -152,49 +159,64 @@ def test_an_unknown_scenario_names_those_that_there_are(fabric: Topology) -> Non
         make_plan("rain", fabric, 5_000.0, 1)
 
 
-class Found:
-    role = "root"
-    node, port, start_ns = "l1", "l1-h1", 2_500_000_000
-
-    def __init__(self, node_id: int, port_id: int) -> None:
-        self.node_id, self.port_id = node_id, port_id
+@pytest.mark.parametrize("seed", range(5))
+def test_a_loop_returns_everything_for_a_host_to_its_leaf_and_nothing_else(fabric: Topology, seed: int) -> None:
+    plan = make_plan("loop", fabric, 5_000.0, seed)
+    detour = plan.detours[0]
+    there, back = (detour.node, detour.neighbour), (detour.neighbour, detour.node)
+    calm, astray = (offered(plan, fabric, at_s) for at_s in (0.5, detour.from_s + 0.001))
+    changed = {port for port in calm if astray[port] != pytest.approx(calm[port])}
+    assert changed == {there, back, (detour.node, detour.host)}
+    assert astray[detour.node, detour.host] == 0
+    assert 0.3 < astray[there] - calm[there] < 0.9
 
 
 TRUTH: dict[str, Any] = {"congested": [{"node": "l1", "port": "l1-h1", "node_id": 101, "port_id": 1013, "from_ns": 2_000_000_000}]}
+LOOPED: dict[str, Any] = {
+    "congested": [],
+    "events": [{"kind": "loop", "start_ns": 5, "ports": [{"node": "l1", "port": "l1-s1", "node_id": 101, "port_id": 1011}]}],
+}
 
 
 @pytest.mark.parametrize(
-    ("findings", "truth", "right", "false_roots"),
+    ("summary", "truth", "sentence"),
     [
-        ([Found(101, 1013)], TRUTH, True, 0),
-        ([Found(101, 1013), Found(11, 111)], TRUTH, True, 1),
-        ([Found(11, 111), Found(101, 1013)], TRUTH, False, 1),
-        ([], TRUTH, False, 0),
-        ([], {"congested": []}, True, 0),
-        ([Found(101, 1013)], {"congested": []}, False, 1),
+        (Summary(), TRUTH, "nothing found; made to congest: l1 port l1-h1"),
+        (
+            Summary(findings=[finding(node="l1", port="l1-h1", node_id=101, port_id=1013, start_ns=2_500_000_000)]),
+            TRUTH,
+            "named first: l1 port l1-h1, 500 ms from when it began; made to congest: l1 port l1-h1",
+        ),
+        (Summary(findings=[finding(node="s1", port="s1-l1")]), {"congested": []}, "named first: s1 port s1-l1; made to congest: nothing"),
+        (Summary(), LOOPED, "nothing found; made to congest: nothing; told: nothing; made to happen: loop at l1 port l1-s1"),
+        (
+            Summary(events=[Event("loop", "l1", "l1-s1", 101, 1011, 5, 9, 1, 1, [])]),
+            LOOPED,
+            "nothing found; made to congest: nothing; told: loop at l1 port l1-s1; made to happen: loop at l1 port l1-s1",
+        ),
     ],
 )
-def test_a_verdict_is_right_only_if_the_first_finding_is_the_port(findings: Any, truth: Any, right: bool, false_roots: int) -> None:
-    verdict = judge(findings, truth)
-    assert (verdict.right, verdict.false_roots) == (right, false_roots)
-    assert verdict.late_s == (0.5 if right and findings else None)
+def test_a_verdict_says_what_was_named_and_what_was_true(summary: Summary, truth: dict[str, Any], sentence: str) -> None:
+    known = truth_of(truth)
+    assert sentence_of(summary, known, score(summary, known)) == sentence
 
 
 @pytest.mark.parametrize("folder", OWN_CAPTURES)
-def test_the_port_that_our_program_was_made_to_congest_is_named_first(folder: str) -> None:
-    truth = json.loads((PCAPS / folder / "truth.json").read_text())
-    captures = [str(PCAPS / folder / capture["file"]) for capture in truth["captures"]]
+def test_what_our_program_was_made_to_show_is_said(folder: str) -> None:
+    truth = read_truth(PCAPS / folder / "truth.json")
+    captures = [str(PCAPS / folder / capture["file"]) for capture in truth.document["captures"]]
     for profile in (None, PCAPS / folder / "profile.toml"):
-        verdict = judge(analyze(captures, profile).findings, truth)
-        assert verdict.right, verdict.sentence
+        summary = analyze(captures, profile).summary
+        reached = score(summary, truth)
+        assert reached.top1, sentence_of(summary, truth, reached)
 
 
 @needs_namespaces
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_the_port_that_linux_was_made_to_congest_is_named_first(tmp_path: Path, fabric: Topology, scenario: str) -> None:
+def test_what_linux_was_made_to_show_is_said(tmp_path: Path, fabric: Topology, scenario: str) -> None:
     done = run_trial(KernelFabric(fabric), scenario, 3, tmp_path)
     truth = json.loads((tmp_path / "truth.json").read_text())
-    assert done.verdict.right, done.verdict.sentence
+    assert done.score.top1, done.sentence
     hops = done.result.hops
     assert set(hops.node_id) == set(truth["topology"]["node_ids"].values())
     assert set(hops.egress_port) <= set(truth["topology"]["interface_ids"].values())
@@ -248,10 +270,11 @@ def test_the_command_runs_a_scenario_and_says_whether_the_answer_is_right(
     assert said.out.startswith("NO CONGESTION")
     assert "Right: nothing found; made to congest: nothing." in said.out
     assert f"are in {tmp_path / 'idle'}" in said.err
-    monkeypatch.setattr(trial, "judge", lambda *_: Verdict(False, 2, None, "named first: the moon"))
+    monkeypatch.setattr(trial, "score", lambda *_: replace(score(Summary(), truth_of({"congested": []})), top1=False, false_findings=2))
+    monkeypatch.setattr(trial, "sentence_of", lambda *_: "named first: the moon")
     assert main(["lab", "kernel", "--scenario", "idle", "--runs", "2", "-o", str(tmp_path / "many")]) == 1
     said = capsys.readouterr()
-    assert said.out.splitlines()[1].split() == ["idle", "2", "0", "4"]
+    assert said.out.splitlines()[1].split()[:6] == ["idle", "2", "0", "%", "–", "4"]
     assert said.err.splitlines()[1] == "idle seed 2: wrong, named first: the moon"
     assert sorted(path.name for path in (tmp_path / "many").iterdir()) == ["idle-1", "idle-2"]
 
@@ -280,6 +303,6 @@ def test_a_recorder_that_lost_packets_fails_the_trial(tmp_path: Path, fabric: To
     lossy = json.dumps({"captures": [{"file": "x.pcap", "dropped": 3}]})
     monkeypatch.setattr(KernelFabric, "build", lambda *_: None)
     monkeypatch.setattr(KernelFabric, "run", lambda *_: None)
-    monkeypatch.setattr(trial, "truth_of", lambda *_: json.loads(lossy))
+    monkeypatch.setattr(trial, "document_of", lambda *_: json.loads(lossy))
     with pytest.raises(LabError, match="3 packets were not recorded: this machine is too slow"):
         run_trial(KernelFabric(fabric), "idle", 1, tmp_path)

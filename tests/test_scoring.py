@@ -123,6 +123,13 @@ def test_an_event_counts_by_kind_port_and_time() -> None:
         assert not score(Summary(events=[wrong]), truth_of({"congested": [], "events": truth})).top1
 
 
+@pytest.mark.parametrize(("start_ms", "right"), [(4, False), (5, True), (60, True), (65, True), (66, False)])
+def test_an_event_that_shows_late_counts_until_it_must_have_shown(start_ms: int, right: bool) -> None:
+    truth = [{"kind": "loop", "ports": [{"node_id": 1, "port_id": 2}], "start_ns": 10_000_000, "seen_by_ns": 60_000_000}]
+    event = Event("loop", "1", "2", 1, 2, start_ms * 1_000_000, 70_000_000, 1, 1, [])
+    assert score(Summary(events=[event]), truth_of({"congested": [], "events": truth})).top1 is right
+
+
 def test_calibration_holds_confidence_against_being_right() -> None:
     sure = scored(finding(1, 1, confidence=0.95), finding(2, 2, confidence=0.95), congested=[root(1, 1)])
     unsure = scored(finding(3, 3, confidence=0.6), congested=[root(1, 1)])

@@ -20,13 +20,13 @@ EXAMPLES = """Examples:
   sudo int-analyzer lab bmv2 --scenario slow-link --topology my-fabric.yaml -o slow/
   sudo int-analyzer lab kernel --scenario all --runs 10 -o score/
 """
-_SCENARIOS = "idle, incast, slow-link, polarised, microburst, or all"
+_SCENARIOS = "idle, incast, slow-link, polarised, microburst, loop, or all"
 
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    help="Build a fabric in network namespaces, congest a port of it, and see whether the analysis names that port.",
+    help="Build a fabric in network namespaces, congest a port of it or make a loop, and see whether the analysis says so.",
     epilog=EXAMPLES,
 )
 
@@ -37,13 +37,16 @@ Output = Annotated[
 TopologyName = Annotated[str, typer.Option("--topology", metavar="NAME|FILE", help="A topology that comes along, or a YAML file.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Chooses the port that suffers and the flows.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, metavar="N", help="Repeat with the seeds that follow, each in a folder of its own.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print the table of several runs in Markdown, as docs/accuracy.md has it.")]
 
 
 @app.command("kernel", short_help="Linux nodes with kernel IOAM, links shaped by tc", epilog=EXAMPLES)
-def kernel(scenario: Scenario, output: Output, topology: TopologyName = "leaf-spine", seed: Seed = 1, runs: Runs = 1) -> None:
+def kernel(
+    scenario: Scenario, output: Output, topology: TopologyName = "leaf-spine", seed: Seed = 1, runs: Runs = 1, markdown: Markdown = False
+) -> None:
     """Run a scenario on Linux nodes that forward IPv6 and fill IOAM traces, in namespaces that end with this command.
 
-    Writes a capture for every port that leads to a host. Exit code 0 if the analysis names the congested port first, 1 if not.
+    Writes a capture for every port that leads to a host. Exit code 0 if the analysis is right, 1 if not.
     """
     from int_analyzer.lab import requirement
     from int_analyzer.lab.kernel import KernelFabric
@@ -51,7 +54,7 @@ def kernel(scenario: Scenario, output: Output, topology: TopologyName = "leaf-sp
 
     requirement.check(requirement.KERNEL)
     loaded = load_topology(topology)
-    _try(lambda: KernelFabric(loaded), scenario, range(seed, seed + runs), output)
+    _try(lambda: KernelFabric(loaded), scenario, range(seed, seed + runs), output, markdown)
 
 
 @app.command("bmv2", short_help="BMv2 switches with the P4 programs of this package", epilog=EXAMPLES)
@@ -73,10 +76,11 @@ def bmv2(
     ] = None,
     seed: Seed = 1,
     runs: Runs = 1,
+    markdown: Markdown = False,
 ) -> None:
     """Run a scenario on simple_switch_grpc processes, controlled by P4Runtime, in namespaces that end with this command.
 
-    Writes a capture of what each switch sends to the monitor. Exit code 0 if the analysis names the congested port first, 1 if not.
+    Writes a capture of what each switch sends to the monitor. Exit code 0 if the analysis is right, 1 if not.
     """
     from int_analyzer.lab import requirement
     from int_analyzer.lab.bmv2 import Bmv2Fabric
@@ -86,13 +90,14 @@ def bmv2(
     requirement.check(requirement.BMV2)
     loaded = load_topology(topology)
     telemetry = telemetry_of(loaded, mode=mode, mark=mark, format=format)
-    _try(lambda: Bmv2Fabric(loaded, telemetry), scenario, range(seed, seed + runs), output)
+    _try(lambda: Bmv2Fabric(loaded, telemetry), scenario, range(seed, seed + runs), output, markdown)
 
 
-def _try(make_fabric: Callable[[], Fabric], scenario: str, seeds: range, output: Path) -> None:
+def _try(make_fabric: Callable[[], Fabric], scenario: str, seeds: range, output: Path, markdown: bool) -> None:
     from int_analyzer.lab.scenario import SCENARIOS
     from int_analyzer.lab.trial import run_trial
     from int_analyzer.report import terminal
+    from int_analyzer.scoring.listing import score_lines, score_tables
 
     scenarios = list(SCENARIOS) if scenario == "all" else [scenario]
     single = len(scenarios) == len(seeds) == 1
@@ -102,24 +107,17 @@ def _try(make_fabric: Callable[[], Fabric], scenario: str, seeds: range, output:
             folder = output if single else output / f"{one}-{seed}"
             trials.append(run_trial(make_fabric(), one, seed, folder))
             if not single:
-                print(f"{one} seed {seed}: {_mark(trials[-1])}, {trials[-1].verdict.sentence}", file=sys.stderr)
+                print(f"{one} seed {seed}: {_mark(trials[-1])}, {trials[-1].sentence}", file=sys.stderr)
     if single:
         terminal.print_report(trials[0].result.summary, sys.stdout)
-        print(f"\n{_mark(trials[0]).capitalize()}: {trials[0].verdict.sentence}.")
+        print(f"\n{_mark(trials[0]).capitalize()}: {trials[0].sentence}.")
         print(f"Captures, truth.json and profile.toml are in {output}", file=sys.stderr)
     else:
-        _print_scores(scenarios, trials)
-    if not all(trial.verdict.right for trial in trials):
+        scores = [(trial.scenario, trial.score) for trial in trials]
+        print(*(score_tables(scores) if markdown else score_lines(scores)), sep="\n")
+    if not all(trial.score.top1 for trial in trials):
         raise typer.Exit(1)
 
 
-def _print_scores(scenarios: list[str], trials: list[Trial]) -> None:
-    print(f"{'scenario':<12}  {'runs':>4}  {'right first':>11}  {'false roots':>11}")
-    for name in scenarios:
-        verdicts = [trial.verdict for trial in trials if trial.scenario == name]
-        right = sum(verdict.right for verdict in verdicts)
-        print(f"{name:<12}  {len(verdicts):>4}  {right:>11}  {sum(verdict.false_roots for verdict in verdicts):>11}")
-
-
 def _mark(trial: Trial) -> str:
-    return "right" if trial.verdict.right else "wrong"
+    return "right" if trial.score.top1 else "wrong"

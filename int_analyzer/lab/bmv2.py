@@ -12,9 +12,9 @@ from int_analyzer.lab.constant import MODE_IOAM
 from int_analyzer.lab.entry import MONITOR_MAC, MONITOR_PORT, entries_of
 from int_analyzer.lab.fabric import CapturePoint, Fabric
 from int_analyzer.lab.frame import Flow
-from int_analyzer.lab.scenario import Plan, Slowdown
+from int_analyzer.lab.scenario import Slowdown
 from int_analyzer.lab.telemetry import MODES, Telemetry, telemetry_of
-from int_analyzer.lab.topology import MONITOR, Host, Topology, interface, port_mac
+from int_analyzer.lab.topology import MONITOR, NOWHERE, Host, Topology, interface, port_mac
 
 if TYPE_CHECKING:
     from int_analyzer.lab.switch import Bmv2Switch
@@ -41,7 +41,7 @@ class Bmv2Fabric(Fabric):
         self.units["hop_latency"] = "ns" if MODES[self.telemetry.mode] == MODE_IOAM else "us"
         self._switches: dict[str, Bmv2Switch] = {}
 
-    def build_switches(self, plan: Plan) -> None:
+    def build_switches(self) -> None:
         # gRPC and P4Runtime shell take a second to load: only who starts a switch pays for it
         from int_analyzer.lab.switch import Bmv2Switch
 
@@ -57,7 +57,7 @@ class Bmv2Fabric(Fabric):
         for switch in self.topology.switches.values():
             process = self._switches[switch.name]
             process.install()
-            process.apply(entries_of(self.topology, switch, self.telemetry, plan.pinned))
+            process.apply(entries_of(self.topology, switch, self.telemetry, self.pinned))
             for port in switch.ports:
                 process.queues.set_rate(port, _LINK_PACKETS)
                 process.queues.set_depth(port, _QUEUE_PACKETS)
@@ -83,6 +83,10 @@ class Bmv2Fabric(Fabric):
     def points(self) -> list[CapturePoint]:
         """What the monitor receives, a file for each switch."""
         return [CapturePoint(MONITOR, interface(MONITOR, name), "in", f"{name}-{MONITOR}.pcap") for name in self.topology.switches]
+
+    def redirect(self, node: str, host: Host, neighbour: str | None) -> None:
+        astray = {host.name: neighbour} if neighbour is not None else NOWHERE
+        self._switches[node].apply(entries_of(self.topology, self.topology.switches[node], self.telemetry, self.pinned, astray))
 
     def slow_down(self, slowdown: Slowdown, fraction: float) -> None:
         port = self.topology.switches[slowdown.node].port_to(slowdown.neighbour)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from int_analyzer.lab.constant import INT_NPT_DSCP
 from int_analyzer.lab.telemetry import FORMATS, MARKS, MODES, Telemetry
-from int_analyzer.lab.topology import Host, Switch, Topology, port_mac
+from int_analyzer.lab.topology import NOWHERE, Host, Switch, Topology, port_mac
 
 KEYED_TABLES = ("ingress_edge", "watchlist", "route", "ecmp", "egress_edge")
 """Tables with entries; the others have only a default action."""
@@ -35,12 +35,15 @@ class Entry:
     priority: int = 0
 
 
-def entries_of(topology: Topology, switch: Switch, telemetry: Telemetry, pinned: Mapping[str, str]) -> Iterator[Entry]:
-    """All entries of one switch. `pinned`: switches that use one of their equal-cost neighbours for everything."""
+def entries_of(
+    topology: Topology, switch: Switch, telemetry: Telemetry, pinned: Mapping[str, str] = NOWHERE, astray: Mapping[str, str] = NOWHERE
+) -> Iterator[Entry]:
+    """All entries of one switch. `pinned`: switches that use one of their equal-cost neighbours for everything; `astray`: hosts that this
+    one believes behind a neighbour."""
     yield Entry("node", "set_node", {"id": str(switch.id)})
     yield _monitor(switch, telemetry)
     yield from _edges(topology, switch, telemetry)
-    yield from _routes(topology, switch, pinned)
+    yield from _routes(topology, switch, pinned, astray)
     yield from _watchlist(telemetry)
 
 
@@ -70,12 +73,10 @@ def _edges(topology: Topology, switch: Switch, telemetry: Telemetry) -> Iterator
         yield Entry("egress_edge", "link", {"mtu": str(telemetry.mtu), "to_host": str(int(to_host))}, {"standard.egress_port": str(port)})
 
 
-def _routes(topology: Topology, switch: Switch, pinned: Mapping[str, str]) -> Iterator[Entry]:
+def _routes(topology: Topology, switch: Switch, pinned: Mapping[str, str], astray: Mapping[str, str]) -> Iterator[Entry]:
     groups: dict[tuple[str, ...], int] = {}
     for host in topology.hosts.values():
-        hops = topology.next_hops(switch.name, host)
-        if pinned.get(switch.name) in hops:
-            hops = [pinned[switch.name]]
+        hops = [astray[host.name]] if host.name in astray else topology.next_hops(switch.name, host, pinned)
         if len(hops) == 1:
             action, parameters = "to_port", _to(topology, switch, hops[0])
         else:

@@ -7,9 +7,11 @@ import random
 import socket
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +20,7 @@ from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.network import Network
 from int_analyzer.lab.recorder import open_point
 from int_analyzer.lab.scenario import END_S, Demand, Plan, Slowdown
-from int_analyzer.lab.topology import Host, Topology, interface, port_mac
+from int_analyzer.lab.topology import NOWHERE, Host, Topology, interface, port_mac
 
 _SECOND = 1_000_000_000
 _LEAD_S = 0.5
@@ -41,10 +43,11 @@ class CapturePoint:
 
 @dataclass(frozen=True)
 class Run:
-    """What happened: when the scenario began, the flows with what was sent of each, what each file has, and how many packets were left
-    out because the sender could not send them in time."""
+    """What happened: when the scenario began, when each turn of the plan was done, the flows with what was sent of each, what each file
+    has, and how many packets were left out because the sender could not send them in time."""
 
     start_ns: int
+    turned_ns: tuple[int, ...]
     flows: tuple[tuple[Demand, Flow, int], ...]
     captured: Mapping[str, Mapping[str, int]]
     skipped: int
@@ -64,6 +67,7 @@ class Fabric(ABC):
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.network = Network()
+        self.pinned = NOWHERE
         self._exit = ExitStack()
 
     def __enter__(self) -> Fabric:
@@ -74,7 +78,7 @@ class Fabric(ABC):
         self._exit.close()
 
     @abstractmethod
-    def build_switches(self, plan: Plan) -> None:
+    def build_switches(self) -> None:
         """Make the namespaces of the switches, whose links are there, forward."""
 
     @abstractmethod
@@ -97,14 +101,18 @@ class Fabric(ABC):
     def slow_down(self, slowdown: Slowdown, fraction: float) -> None:
         """Let a port carry a fraction of its rate from now on."""
 
+    @abstractmethod
+    def redirect(self, node: str, host: Host, neighbour: str | None) -> None:
+        """Let a switch send what goes to a host to one neighbour from now on; None: as is right."""
+
     def build(self, plan: Plan) -> None:
         """All nodes and links, then the switches."""
-        topology, network = self.topology, self.network
+        topology, network, self.pinned = self.topology, self.network, plan.pinned
         for name in (*topology.switches, *topology.hosts):
             network.add_node(name)
         for a, b in topology.links():
             network.add_link(network.nodes[a], interface(a, b), self.mac(a, b), network.nodes[b], interface(b, a), self.mac(b, a))
-        self.build_switches(plan)
+        self.build_switches()
 
     def mac(self, node: str, neighbour: str) -> str:
         """The hardware address of a node's interface towards a neighbour."""
@@ -125,15 +133,27 @@ class Fabric(ABC):
             ]
             start_ns = time.time_ns() + int(_LEAD_S * _SECOND)
             sender = self._start_sender(plan, flows, start_ns, sockets)
-            for at_s, slowdown, fraction in _turns(plan):
+            turned_ns = []
+            for at_s, turn in sorted(self._turns(plan), key=itemgetter(0)):
                 _sleep_until(start_ns + int(at_s * _SECOND))
-                self.slow_down(slowdown, fraction)
+                turn()
+                turned_ns.append(time.time_ns())
             sent = json.loads(_output(sender, "the sender"))
             _sleep_until(start_ns + int((END_S + _DRAIN_S) * _SECOND))
             recorder.terminate()
             captured = json.loads(_output(recorder, "the recorder"))
         counts = {paths[path]: count for path, count in captured.items()}
-        return Run(start_ns, tuple(zip(plan.demands, flows, sent["sent"], strict=True)), counts, sent["skipped"])
+        return Run(start_ns, tuple(turned_ns), tuple(zip(plan.demands, flows, sent["sent"], strict=True)), counts, sent["skipped"])
+
+    def _turns(self, plan: Plan) -> Iterator[tuple[float, Callable[[], None]]]:
+        """What changes while packets are sent, and when."""
+        for slowdown in plan.slowdowns:
+            yield slowdown.from_s, partial(self.slow_down, slowdown, slowdown.fraction)
+            yield slowdown.to_s, partial(self.slow_down, slowdown, 1.0)
+        for detour in plan.detours:
+            host = self.topology.hosts[detour.host]
+            yield detour.from_s, partial(self.redirect, detour.node, host, detour.neighbour)
+            yield detour.to_s, partial(self.redirect, detour.node, host, None)
 
     def _start_recorder(self, folder: Path, sockets: ExitStack) -> tuple[Any, dict[str, str]]:
         arguments, descriptors, paths = [], [], {}
@@ -171,14 +191,6 @@ class Fabric(ABC):
         sender.stdin.write(json.dumps({"start_ns": start_ns, "streams": streams}).encode())
         sender.stdin.close()
         return sender
-
-
-def _turns(plan: Plan) -> Iterator[tuple[float, Slowdown, float]]:
-    """When which port changes to which fraction of its rate, in order."""
-    turns = []
-    for slowdown in plan.slowdowns:
-        turns += [(slowdown.from_s, slowdown, slowdown.fraction), (slowdown.to_s, slowdown, 1.0)]
-    yield from sorted(turns, key=lambda turn: turn[0])
 
 
 def _sleep_until(moment_ns: int) -> None:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import platform
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from int_analyzer.lab.constant import IOAM_NAMESPACE
 from int_analyzer.lab.fabric import CapturePoint, Fabric
 from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.network import Node
-from int_analyzer.lab.scenario import Plan, Slowdown
-from int_analyzer.lab.topology import Host, interface
+from int_analyzer.lab.scenario import Slowdown
+from int_analyzer.lab.topology import Host, Switch, interface
 
 _LINK_BPS = 50_000_000
 _BUCKET_BYTES = 3100  # two frames: the bucket must not hide short queues
@@ -34,11 +34,11 @@ class KernelFabric(Fabric):
     packets_per_second = _LINK_BPS / 8 / _FRAME_BYTES
     units: Mapping[str, object] = MappingProxyType({"queue_depth": "bytes", "ioam_time": "posix"})
 
-    def build_switches(self, plan: Plan) -> None:
+    def build_switches(self) -> None:
         for name in self.topology.switches:
-            self._build_switch(self.network.nodes[name], plan)
+            self._build_switch(self.network.nodes[name])
 
-    def _build_switch(self, node: Node, plan: Plan) -> None:
+    def _build_switch(self, node: Node) -> None:
         switch = self.topology.switches[node.name]
         interfaces = {port: interface(node.name, neighbour) for port, neighbour in switch.ports.items()}
         keys: dict[str, object] = {"ipv6/conf/all/forwarding": 1, "ipv6/ioam6_id": switch.id, "ipv6/fib_multipath_hash_policy": 1}
@@ -52,11 +52,7 @@ class KernelFabric(Fabric):
             # a gateway needs an address that nobody has to own
             lines.append(f"neigh add {_gateway(port)} lladdr {self.mac(neighbour, node.name)} dev {interfaces[port]} nud permanent")
         for host in self.topology.hosts.values():
-            hops = self.topology.next_hops(node.name, host)
-            if plan.pinned.get(node.name) in hops:
-                hops = [plan.pinned[node.name]]
-            ways = " ".join(f"nexthop via {_gateway(switch.port_to(hop))} dev {interface(node.name, hop)}" for hop in hops)
-            lines.append(f"route add {host.ipv6}/128 {ways}")
+            lines.append(f"route add {self._route(switch, host, self.topology.next_hops(node.name, host, self.pinned))}")
         node.run(["ip", "-6", "-batch", "-"], lines)
         node.run(["tc", "-batch", "-"], [_bucket("add", name, 1.0) for name in interfaces.values()])
 
@@ -86,6 +82,15 @@ class KernelFabric(Fabric):
             name = interface(host.switch, host.name)
             points.append(CapturePoint(host.switch, name, "out", f"{name}.pcap"))
         return points
+
+    def redirect(self, node: str, host: Host, neighbour: str | None) -> None:
+        switch = self.topology.switches[node]
+        hops = [neighbour] if neighbour is not None else self.topology.next_hops(node, host, self.pinned)
+        self.network.nodes[node].run(["ip", "-6", "-batch", "-"], [f"route replace {self._route(switch, host, hops)}"])
+
+    def _route(self, switch: Switch, host: Host, hops: Sequence[str]) -> str:
+        ways = " ".join(f"nexthop via {_gateway(switch.port_to(hop))} dev {interface(switch.name, hop)}" for hop in hops)
+        return f"{host.ipv6}/128 {ways}"
 
     def slow_down(self, slowdown: Slowdown, fraction: float) -> None:
         node = self.network.nodes[slowdown.node]

@@ -1,4 +1,5 @@
-"""Situations with a known answer, for any leaf-spine: who sends how much to whom, which link is slow, and which port suffers when.
+"""Situations with a known answer, for any leaf-spine: who sends how much to whom, which link is slow, who sends things the wrong way, and
+which port suffers when.
 
 Rates are fractions of what a link carries, so that one description serves fabrics of any speed. Everything random comes from a seed.
 """
@@ -22,6 +23,12 @@ _FAR, _NEAR = 0.85, 0.75
 port is overloaded."""
 _BURSTS, _BURST_PACKETS = 5, 40
 """How many bursts, and how many packets a link carries during one."""
+_PACKETS_PER_LOOP = 250
+"""A loop forms once in the time of so many packets, and half of that it stands: where drops are not reported, only packets that are inside
+when it ends are seen behind it, fewer the faster the links are."""
+_INTO_LOOP = 0.6 / 31
+"""What is offered to a host behind a loop: a packet crosses both of its links some 31 times before its hop limit of 64 is used up, and the
+loop itself shall not congest."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,17 @@ class Slowdown:
 
 
 @dataclass(frozen=True)
+class Detour:
+    """A switch that sends what goes to a host to a neighbour from which it comes back, between two times, in seconds."""
+
+    node: str
+    host: str
+    neighbour: str
+    from_s: float
+    to_s: float
+
+
+@dataclass(frozen=True)
 class Congestion:
     """The answer: a switch's port towards a neighbour, offered more than it carries between two times, in seconds."""
 
@@ -63,6 +81,7 @@ class Plan:
     demands: tuple[Demand, ...]
     congested: tuple[Congestion, ...] = ()
     slowdowns: tuple[Slowdown, ...] = ()
+    detours: tuple[Detour, ...] = ()
     pinned: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -89,8 +108,11 @@ class _Cast:
         hosts = list(self.topology.hosts.values())
         return [(a, b) for a in hosts for b in hosts if a.switch != b.switch]
 
-    def background(self) -> tuple[Demand, ...]:
-        return tuple(Demand(a.name, b.name, ((0.0, END_S, _BACKGROUND),)) for a, b in self.far_pairs())
+    def background(self, without: Host | None = None) -> tuple[Demand, ...]:
+        return tuple(Demand(a.name, b.name, ((0.0, END_S, _BACKGROUND),)) for a, b in self.far_pairs() if b != without)
+
+    def spines_of(self, leaf: str) -> list[str]:
+        return [name for name in self.topology.switches[leaf].ports.values() if name in self.topology.switches]
 
     def victim(self) -> tuple[Host, list[Host], list[Host]]:
         """A host with a neighbour at its leaf; those neighbours, and the hosts at other leaves."""
@@ -117,7 +139,7 @@ def _incast(cast: _Cast) -> Plan:
 
 def _slow_link(cast: _Cast) -> Plan:
     leaf = cast.chance.choice(cast.leaves)
-    spine = cast.chance.choice([name for name in cast.topology.switches[leaf].ports.values() if name in cast.topology.switches])
+    spine = cast.chance.choice(cast.spines_of(leaf))
     towards = [(a, b) for a, b in cast.far_pairs() if b.switch == leaf]
     # Four flows a pair, since their hashes decide which of them cross the link: a fifth of them is enough to overload it.
     flows = 4
@@ -133,8 +155,7 @@ def _slow_link(cast: _Cast) -> Plan:
 
 def _polarised(cast: _Cast) -> Plan:
     leaf = cast.chance.choice(cast.leaves)
-    uplinks = [name for name in cast.topology.switches[leaf].ports.values() if name in cast.topology.switches]
-    chosen = cast.chance.choice(uplinks)
+    chosen = cast.chance.choice(cast.spines_of(leaf))
     away = [(a, b) for a, b in cast.far_pairs() if a.switch == leaf]
     load = 1.5 / len(away)
     return Plan(
@@ -160,10 +181,26 @@ def _microburst(cast: _Cast) -> Plan:
     )
 
 
+def _loop(cast: _Cast) -> Plan:
+    host = cast.chance.choice(list(cast.topology.hosts.values()))
+    spine = cast.chance.choice(cast.spines_of(host.switch))
+    towards = [(a, b) for a, b in cast.far_pairs() if b == host]
+    loops = max(1, round((BUSY_S - CALM_S) * cast.packets_per_second / _PACKETS_PER_LOOP))
+    loop_s = (BUSY_S - CALM_S) / loops / 2
+    times = [CALM_S + number * 2 * loop_s for number in range(loops)]
+    return Plan(
+        "loop",
+        f"{loops} times, for {loop_s * 1e3:.0f} ms each, {host.switch} believes that {host.name} is behind {spine}, which sends all back",
+        cast.background(without=host) + tuple(Demand(a.name, b.name, ((0.0, END_S, _INTO_LOOP / len(towards)),)) for a, b in towards),
+        detours=tuple(Detour(host.switch, host.name, spine, time, time + loop_s) for time in times),
+    )
+
+
 SCENARIOS: dict[str, Callable[[_Cast], Plan]] = {
     "idle": _idle,
     "incast": _incast,
     "slow-link": _slow_link,
     "polarised": _polarised,
     "microburst": _microburst,
+    "loop": _loop,
 }

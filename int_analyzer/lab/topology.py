@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -16,6 +17,9 @@ from int_analyzer.errors import TopologyError
 
 MONITOR = "monitor"
 """The node that is no part of a fabric but hears from all of it."""
+
+NOWHERE: Mapping[str, str] = MappingProxyType({})
+"""Neighbours by name, for no name."""
 
 _BUILT_IN = "topologies"
 _NAME = re.compile(r"[A-Za-z0-9]{1,7}")
@@ -74,12 +78,13 @@ class Topology:
     def hosts_of(self, switch: str) -> list[Host]:
         return [host for host in self.hosts.values() if host.switch == switch]
 
-    def next_hops(self, switch: str, host: Host) -> list[str]:
-        """The neighbours on all shortest ways from a switch to a host."""
+    def next_hops(self, switch: str, host: Host, pinned: Mapping[str, str] = NOWHERE) -> list[str]:
+        """The neighbours on all shortest ways from a switch to a host; of a switch that is pinned to one of them, that one."""
         distance = self._distances(host.switch)
         if switch == host.switch:
             return [host.name]
-        return [name for name in self.switches[switch].ports.values() if distance.get(name, len(distance)) == distance[switch] - 1]
+        hops = [name for name in self.switches[switch].ports.values() if distance.get(name, len(distance)) == distance[switch] - 1]
+        return [pinned[switch]] if pinned.get(switch) in hops else hops
 
     def _distances(self, target: str) -> dict[str, int]:
         found, frontier = {target: 0}, [target]

@@ -5,8 +5,10 @@ Nothing that analyses reads the truth; the profile holds only what an operator k
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from int_analyzer.analysis.event import LOOP
 from int_analyzer.lab.fabric import Fabric, Run
 from int_analyzer.lab.scenario import BUSY_S, CALM_S, END_S, Plan
 from int_analyzer.lab.topology import interface
@@ -14,7 +16,7 @@ from int_analyzer.lab.topology import interface
 _SECOND = 1_000_000_000
 
 
-def truth_of(fabric: Fabric, plan: Plan, run: Run, seed: int) -> dict[str, Any]:
+def document_of(fabric: Fabric, plan: Plan, run: Run, seed: int) -> dict[str, Any]:
     """The document. Times are wall-clock nanoseconds, those of the captures."""
     topology = fabric.topology
 
@@ -23,10 +25,7 @@ def truth_of(fabric: Fabric, plan: Plan, run: Run, seed: int) -> dict[str, Any]:
 
     congested = [
         {
-            "node": one.node,
-            "node_id": topology.switches[one.node].id,
-            "port": interface(one.node, one.neighbour),
-            "port_id": fabric.port_id(one.node, topology.switches[one.node].port_to(one.neighbour)),
+            **_port(fabric, one.node, one.neighbour),
             "towards": one.neighbour,
             "queue": 0,
             "from_ns": moment(one.from_s),
@@ -73,10 +72,29 @@ def truth_of(fabric: Fabric, plan: Plan, run: Run, seed: int) -> dict[str, Any]:
             for point in fabric.points()
         ],
         "congested": congested,
+        "events": list(_loops(fabric, plan, run)),
         "flows": flows,
         "phases": [{"name": name, "from_ns": moment(begin), "to_ns": moment(end)} for name, begin, end in phases],
         "packets_left_out": run.skipped,
     }
+
+
+def _loops(fabric: Fabric, plan: Plan, run: Run) -> Iterator[dict[str, Any]]:
+    """What detours make: a loop between the switch and the neighbour that sends back to it."""
+    for node, neighbour in sorted({(one.node, one.neighbour) for one in plan.detours}):
+        yield {
+            "kind": LOOP,
+            "start_ns": run.start_ns + int(min(one.from_s for one in plan.detours) * _SECOND),
+            # what passes a loop is seen outside it when it ends
+            "seen_by_ns": max(run.turned_ns),
+            "ports": [_port(fabric, node, neighbour), _port(fabric, neighbour, node)],
+        }
+
+
+def _port(fabric: Fabric, node: str, neighbour: str) -> dict[str, Any]:
+    switch = fabric.topology.switches[node]
+    port_id = fabric.port_id(node, switch.port_to(neighbour))
+    return {"node": node, "node_id": switch.id, "port": interface(node, neighbour), "port_id": port_id}
 
 
 def profile_of(fabric: Fabric) -> str:

@@ -1,40 +1,31 @@
-"""An analysis held against the truth: was the port named first that was made to congest, and nothing when none was?"""
+"""A score in one sentence: what was named, what was made to happen, and how far apart they are in time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from int_analyzer.analysis.summary import Finding
-
-_ROOT = "root"
-_SECOND = 1e9
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """`right`: the first finding is the congested port, or there is none where none was made to congest. `false_roots` are the findings
-    said to be roots that are not; `late_s` is how long after the offered load rose the finding begins."""
-
-    right: bool
-    false_roots: int
-    late_s: float | None
-    sentence: str
+from int_analyzer.analysis.summary import Summary
+from int_analyzer.report import figure
+from int_analyzer.scoring.score import Score
+from int_analyzer.scoring.truth import Truth
 
 
-def judge(findings: Sequence[Finding], truth: Mapping[str, Any]) -> Verdict:
-    """Compare by node and port id, which do not depend on names."""
-    expected = {(entry["node_id"], entry["port_id"]): entry for entry in reversed(truth["congested"])}
-    named = [(finding.node_id, finding.port_id) for finding in findings]
-    false_roots = sum(finding.role == _ROOT and place not in expected for finding, place in zip(findings, named, strict=True))
-    wanted = " and ".join(sorted({f"{entry['node']} port {entry['port']}" for entry in truth["congested"]})) or "nothing"
-    if not findings:
-        return Verdict(not expected, 0, None, f"nothing found; made to congest: {wanted}")
-    first = findings[0]
-    right = named[0] in expected
-    late_s = (first.start_ns - expected[named[0]]["from_ns"]) / _SECOND if right and first.start_ns is not None else None
-    said = f"named first: {first.node} port {first.port}"
-    if late_s is not None:
-        said += f", {late_s * 1e3:+.0f} ms after the load rose"
-    return Verdict(right, false_roots, late_s, f"{said}; made to congest: {wanted}")
+def sentence_of(summary: Summary, truth: Truth, score: Score) -> str:
+    """For example: named first: l1 port l1-h2, 6.31 ms from when it began; made to congest: l1 port l1-h2."""
+    first = next(iter(summary.findings), None)
+    said = "nothing found" if first is None else f"named first: {first.node} port {first.port}"
+    if score.start_error_ns is not None:
+        said += f", {figure.duration(score.start_error_ns)} from when it began"
+    kinds = {happening.kind for happening in truth.events}
+    told = [f"{event.kind} at {event.node} port {event.port}" for event in summary.events if event.kind in kinds]
+    made = sorted({_place(entry) for entry in truth.document["congested"]})
+    happened = [f"{entry['kind']} at {_place(entry['ports'][0])}" for entry in truth.document.get("events", ())]
+    parts = [said, f"made to congest: {' and '.join(made) or 'nothing'}"]
+    if kinds:
+        parts += [f"told: {' and '.join(told) or 'nothing'}", f"made to happen: {' and '.join(happened)}"]
+    return "; ".join(parts)
+
+
+def _place(entry: Mapping[str, Any]) -> str:
+    return f"{entry['node']} port {entry['port']}"

@@ -102,9 +102,10 @@ def _blames(finding: Finding, trouble: HostTrouble) -> bool:
 
 def _happened(happening: Happening, summary: Summary) -> bool:
     """An event of the kind is told, at one of the ports, and at about that time."""
+    seen_by_ns = happening.start_ns if happening.seen_by_ns is None else happening.seen_by_ns
     return any(
         event.kind == happening.kind
         and (event.node_id, event.port_id) in happening.ports
-        and abs(event.start_ns - happening.start_ns) <= EVENT_ERROR_NS
+        and happening.start_ns - EVENT_ERROR_NS <= event.start_ns <= seen_by_ns + EVENT_ERROR_NS
         for event in summary.events
     )

@@ -34,11 +34,13 @@ class Root:
 
 @dataclass(frozen=True)
 class Happening:
-    """An event of the network: its kind, the (node, port)s concerned, of which one has to be named, when it began in ns."""
+    """An event of the network: its kind, the (node, port)s concerned, of which one has to be named, when it began in ns, and by when
+    telemetry must have shown it (None: at once)."""
 
     kind: str
     ports: frozenset[tuple[int, int]]
     start_ns: int
+    seen_by_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -119,4 +121,5 @@ def _root(entry: dict[str, Any]) -> Root:
 
 
 def _happening(entry: dict[str, Any]) -> Happening:
-    return Happening(entry["kind"], frozenset((port["node_id"], port["port_id"]) for port in entry["ports"]), entry["start_ns"])
+    ports = frozenset((port["node_id"], port["port_id"]) for port in entry["ports"])
+    return Happening(entry["kind"], ports, entry["start_ns"], entry.get("seen_by_ns"))
