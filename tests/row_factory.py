@@ -309,7 +309,8 @@ def _reports(columns: Columns, draw: random.Random, case: Case, packet: int) -> 
     head = {"node_id": draw.randrange(1, _NODES // 8) * 8 + 7, "hw_id": draw.randrange(64)}
     if version == schema.FORMAT_REPORT_05 and case.report_kind == 0:
         head["node_id"] = 0  # has no place in it
-    head["sequence"] = draw.randrange(1 << (22 if version == schema.FORMAT_REPORT_2 else 32))
+    head["sequence_bits"] = DIALECTS[DIALECT_NAMES.get(case.dialect, 0)].sequence_bits if version == schema.FORMAT_REPORT_2 else 32
+    head["sequence"] = draw.randrange(1 << head["sequence_bits"])
     _put(columns.reports, first, head | _report(draw, case, packet))
     columns.counts[N_REPORTS] = first + 1
     columns.packets.report_count[packet] = 1
