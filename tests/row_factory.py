@@ -169,7 +169,10 @@ def _telemetry(draw: random.Random, case: Case, hops: int) -> dict[str, int]:
         flags = draw.choice([0, 2]) | draw.choice([0, 4])
         action = draw.randrange(1 << 16)
         return values | {
-            "telemetry_flags": flags, "namespace": draw.randrange(16), "instructions": action, "remaining_hops": draw.randrange(256)
+            "telemetry_flags": flags,
+            "namespace": draw.randrange(16),
+            "instructions": action,
+            "remaining_hops": draw.randrange(256),
         }
     values["instructions"] = draw.choice([0x8000, 0xFC00, 0xFD00, draw.randrange(1, 1 << 16)])
     if kind == schema.FORMAT_INT_MX:

@@ -37,7 +37,7 @@ from int_analyzer.wire.read import Buffer, u8, u16, u32
 
 VERSIONS = (2, 3)
 """The draft says 2, the Scapy module sends 3."""
-FLAG_CHECKSUM, FLAG_TAIL_STAMP, FLAG_FRAGMENT = 0x01, 0x08, 0x10
+FLAG_CHECKSUM, FLAG_IN_BAND, FLAG_TAIL_STAMP, FLAG_FRAGMENT = 0x01, 0x04, 0x08, 0x10
 HOP_BYTES = 32
 SECOND_NS, GIGABIT = 1_000_000_000, 1_000_000_000
 SPEEDS, UNKNOWN_SPEED = 7, 15
