@@ -1,6 +1,6 @@
 """One packet: from its rows to its bytes, the inverse of `packet`. The only place that puts layers around each other.
 
-    [Ethernet, IPv4, GRE, ERSPAN] [Ethernet, IPv4, UDP, report headers] Ethernet, IP, [UDP, [INT], RoCEv2 | zeros]
+    [Ethernet, IPv4, GRE, ERSPAN] [Ethernet, IPv4, UDP, report headers] [Ethernet, NSH, IOAM] Ethernet, IP, [UDP, [INT], RoCEv2 | zeros]
      a row of mirrors              a row of reports
 
 Lengths, checksums and the ICRC are made here and written back to the rows, so that decoding gives the same rows again.
@@ -13,19 +13,25 @@ from typing import Any
 
 from int_analyzer._jit import kernel
 from int_analyzer.columns import get, put
+from int_analyzer.formats.hpcc_encode import hpcc_bytes, put_hpcc
+from int_analyzer.formats.ifa_encode import HEADER_BYTES as IFA_BYTES
+from int_analyzer.formats.ifa_encode import ifa_metadata_bytes, put_ifa_header, put_ifa_metadata
 from int_analyzer.formats.int_05_encode import int_05_bytes, put_int_05
 from int_analyzer.formats.int_md_encode import int_md_bytes, int_mx_bytes, put_int_md, put_int_mx
-from int_analyzer.formats.ioam_encode import extension_bytes, ioam_bytes, put_extension
+from int_analyzer.formats.ioam_encode import extension_bytes, option_bytes, put_extension, put_shim, shim_bytes
 from int_analyzer.formats.mri_encode import mri_bytes, put_mri
 from int_analyzer.formats.report_encode import has_link_header, put_report, report_bytes
 from int_analyzer.formats.roce_encode import put_roce, roce_bytes
 from int_analyzer.schema import (
     ABSENT16,
     ABSENT32,
+    FORMAT_HPCC,
+    FORMAT_IFA,
     FORMAT_INT_05,
     FORMAT_INT_MD_1,
     FORMAT_INT_MD_2,
     FORMAT_INT_MX,
+    FORMAT_IOAM_INCREMENTAL,
     FORMAT_IOAM_TRACE,
     FORMAT_MRI,
     FORMAT_NONE,
@@ -33,9 +39,10 @@ from int_analyzer.schema import (
     HAS_PAYLOAD,
     HOP_FROM_REPORT,
 )
+from int_analyzer.settings import IFA_PROTOCOL
 from int_analyzer.wire import layer
 from int_analyzer.wire.checksum import put_udp_checksum_6
-from int_analyzer.wire.ethernet import ETHERTYPE_IPV4, ETHERTYPE_IPV6
+from int_analyzer.wire.ethernet import ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_NSH
 from int_analyzer.wire.ethernet_encode import ethernet_bytes, put_ethernet
 from int_analyzer.wire.icrc import ICRC_BYTES, icrc
 from int_analyzer.wire.ip import NEXT_HOP_BY_HOP, PROTOCOL_GRE, PROTOCOL_UDP
@@ -51,6 +58,8 @@ from int_analyzer.wire.ip_encode import (
 )
 from int_analyzer.wire.mirror_encode import erspan_bytes, put_erspan
 from int_analyzer.wire.read import Buffer
+from int_analyzer.wire.tunnel import NSH_ETHERNET, NSH_IOAM
+from int_analyzer.wire.tunnel_encode import NSH_BYTES, put_nsh
 from int_analyzer.wire.write import put_u32, put_zeros
 
 Surroundings = namedtuple("Surroundings", ["int_port", "report_port", "reporter", "collector", "reported_bytes"])
@@ -60,7 +69,17 @@ a reporting node without its id, IPv4 address of the collector, bytes to which a
 LONGEST = 1 << 17
 """No packet with all that is put around it has more bytes: IP and UDP count theirs in 16 bits."""
 
-IN_PACKET = (FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, FORMAT_INT_05, FORMAT_IOAM_TRACE, FORMAT_MRI)
+IN_PACKET = (
+    FORMAT_INT_MD_1,
+    FORMAT_INT_MD_2,
+    FORMAT_INT_MX,
+    FORMAT_INT_05,
+    FORMAT_IOAM_TRACE,
+    FORMAT_IOAM_INCREMENTAL,
+    FORMAT_IFA,
+    FORMAT_HPCC,
+    FORMAT_MRI,
+)
 """Telemetry that is written into packets."""
 
 MIRRORED = layer.TUNNEL_ERSPAN_1 | layer.TUNNEL_ERSPAN_2 | layer.TUNNEL_ERSPAN_3
@@ -104,36 +123,46 @@ def _put_frame(buffer: Buffer, at: int, stop: int, with_link: bool, columns: Any
     """The packet itself, with a link header or without: where it ends."""
     telemetry, hops = _stack(columns, row)
     version, vlan = get(columns, "packets.ip_version", row), get(columns, "packets.vlan_id", row)
+    protocol, options, added = get(columns, "packets.protocol", row), 0, 0
+    source, destination = get(columns, "packets.src_lo", row), get(columns, "packets.dst_lo", row)
+    if telemetry == FORMAT_IOAM_INCREMENTAL:
+        added = shim_bytes(columns, row, hops)
+        put_ethernet(buffer, at, source, destination, ABSENT16, ETHERTYPE_NSH)
+        put_nsh(buffer, at + _ETHERNET_BYTES, NSH_IOAM)
+        put_shim(buffer, at + _ETHERNET_BYTES + NSH_BYTES, NSH_ETHERNET, columns, row, hops)
+        at += _ETHERNET_BYTES + NSH_BYTES + added
     network = at + ethernet_bytes(vlan) if with_link else at
-    options = mri_bytes(hops) if telemetry == FORMAT_MRI else 0
-    if version == 4:
-        transport = network + IPV4_BYTES + options
-    else:
-        transport = network + IPV6_BYTES + (extension_bytes(columns, row, hops) if telemetry == FORMAT_IOAM_TRACE else 0)
+    transport = network + (IPV4_BYTES if version == 4 else IPV6_BYTES)
+    following = protocol
+    if telemetry == FORMAT_MRI:
+        options = added = mri_bytes(hops)
+        put_mri(buffer, transport, columns, row, hops)
+        transport += options
+    elif telemetry == FORMAT_IOAM_TRACE:
+        added, following = option_bytes(columns, row, hops), NEXT_HOP_BY_HOP
+        put_extension(buffer, transport, protocol, columns, row, hops)
+        transport += extension_bytes(columns, row, hops)
+    elif telemetry == FORMAT_IFA:
+        added, following = IFA_BYTES, IFA_PROTOCOL
+        put_ifa_header(buffer, transport, protocol, columns, row)
+        transport += IFA_BYTES
     if version == 6:
         stop = at + LONGEST  # its UDP checksum covers all bytes, captured or not
-    end = _put_transport(buffer, network, transport, stop, telemetry, hops, columns, row, surroundings)
+    payload, end = _put_transport(buffer, network, transport, stop, telemetry, hops, columns, row, surroundings)
     if with_link:
-        source, destination = get(columns, "packets.src_lo", row), get(columns, "packets.dst_lo", row)
         put_ethernet(buffer, at, source, destination, vlan, ETHERTYPE_IPV4 if version == 4 else ETHERTYPE_IPV6)
     put(columns, "packets.ip_bytes", row, end - network)
+    if telemetry != FORMAT_NONE:
+        put(columns, "packets.telemetry_bytes", row, added + payload - transport - UDP_BYTES)
     if version == 4:
-        if options != 0:
-            put(columns, "packets.telemetry_bytes", row, options)
-            put_mri(buffer, network + IPV4_BYTES, columns, row, hops)
-        put_ipv4(buffer, network, options, end, columns, row)
+        put_ipv4(buffer, network, options, following, end, columns, row)
     else:
-        following = get(columns, "packets.protocol", row)
-        if telemetry == FORMAT_IOAM_TRACE:
-            put(columns, "packets.telemetry_bytes", row, ioam_bytes(columns, row, hops))
-            put_extension(buffer, network + IPV6_BYTES, following, columns, row, hops)
-            following = NEXT_HOP_BY_HOP
         put_ipv6(buffer, network, following, end, columns, row)
     roce = get(columns, "packets.roce_row", row)
     if roce != ABSENT32:
         _put_icrc(buffer, network, transport, end, stop, columns, row, roce)
-    if version == 6 and get(columns, "packets.protocol", row) == PROTOCOL_UDP:
-        put_udp_checksum_6(buffer, network, transport, end)
+    if version == 6 and protocol == PROTOCOL_UDP:
+        put_udp_checksum_6(buffer, network, transport, payload if telemetry == FORMAT_IFA else transport + UDP_BYTES, end)
     return end
 
 
@@ -154,37 +183,45 @@ def _put_icrc(buffer: Buffer, network: int, transport: int, end: int, stop: int,
 @kernel
 def _put_transport(
     buffer: Buffer, network: int, at: int, stop: int, telemetry: int, hops: int, columns: Any, row: int, surroundings: Any
-) -> int:
-    """UDP with INT and RoCEv2 from `at` on, all but the ICRC; zeros up to the packet's length where there is no RoCEv2: where it ends."""
+) -> tuple[int, int]:
+    """UDP with telemetry and RoCEv2 from `at` on, all but the ICRC; zeros up to the packet's length where there is no RoCEv2.
+
+    Where what UDP carries begins behind the telemetry, and where it ends.
+    """
     roce = get(columns, "packets.roce_row", row)
+    begin = behind = at + UDP_BYTES
     if get(columns, "packets.protocol", row) != PROTOCOL_UDP:
         end = network + get(columns, "packets.ip_bytes", row)
         put_zeros(buffer, at, end)
-        return end
+        return begin, end
     port = get(columns, "packets.dst_port", row)
-    begin = at + UDP_BYTES
-    behind = begin
     if telemetry == FORMAT_INT_MD_1 or telemetry == FORMAT_INT_MD_2:
-        behind = begin + int_md_bytes(columns, row, hops)
+        behind += int_md_bytes(columns, row, hops)
         put_int_md(buffer, begin, columns, row, hops, surroundings.int_port)
     elif telemetry == FORMAT_INT_MX:
-        behind = begin + int_mx_bytes()
+        behind += int_mx_bytes()
         put_int_mx(buffer, begin, columns, row, surroundings.int_port)
     elif telemetry == FORMAT_INT_05:
-        behind = begin + int_05_bytes(columns, row, hops)
+        behind += int_05_bytes(columns, row, hops)
         put_int_05(buffer, begin, columns, row, hops)
-    if behind != begin:
-        put(columns, "packets.telemetry_bytes", row, behind - begin)
-        if surroundings.int_port != 0 and (telemetry == FORMAT_INT_MD_2 or telemetry == FORMAT_INT_MX):
-            port = surroundings.int_port
+    elif telemetry == FORMAT_HPCC:
+        behind += hpcc_bytes(columns, row, hops)
+        put_hpcc(buffer, begin, columns, row, hops)
+    elif telemetry == FORMAT_IFA:
+        behind += ifa_metadata_bytes(hops)
+        put_ifa_metadata(buffer, begin, columns, row, hops)
+    if surroundings.int_port != 0 and (telemetry == FORMAT_INT_MD_2 or telemetry == FORMAT_INT_MX):
+        port = surroundings.int_port
     if roce != ABSENT32:
         end = behind + roce_bytes(columns, roce)
         put_roce(buffer, behind, min(end - ICRC_BYTES, stop), columns, roce)
     else:
         end = max(behind, network + get(columns, "packets.ip_bytes", row))
         put_zeros(buffer, behind, end)
-    put_udp(buffer, at, end, get(columns, "packets.src_port", row), port)
-    return end
+    # IFA does not count itself in the UDP length
+    counted = end - (behind - begin) if telemetry == FORMAT_IFA else end
+    put_udp(buffer, at, counted, get(columns, "packets.src_port", row), port)
+    return behind, end
 
 
 @kernel

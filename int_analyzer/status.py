@@ -154,6 +154,7 @@ _WARNINGS = (
     ("ioam-overflow", "O: a node found no room in the trace, the path has a hole"),
     ("ioam-unassigned-bits", "trace type has unassigned bits: read as 4 bytes each"),
     ("ioam-space-rest", "the data space is not a whole number of nodes"),
+    ("report-limit", "more than 255 reports in the datagram: those behind this one are not read"),
 )
 WARNINGS: tuple[Warning_, ...] = tuple(Warning_(bit, *entry) for bit, entry in enumerate(_WARNINGS))
 WARNING_BIT = {entry.name: 1 << entry.bit for entry in WARNINGS}

@@ -103,6 +103,12 @@ class Report:
     position: int = 0
     reason: int | None = None
     packet: int = 0
+    bits: int | None = None
+
+    @property
+    def width(self) -> int:
+        """Bits of its sequence number: those of its version, if nothing else is said."""
+        return self.bits or (22 if self.version == schema.FORMAT_REPORT_2 else 32)
 
 
 @dataclass(frozen=True)
@@ -186,6 +192,7 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
         target = _COLUMNS.reports
         target.packet[row], target.report[row], target.version[row] = report.packet, report.position, report.version
         target.hw_id[row], target.sequence[row], target.node_id[row] = report.hw, report.sequence, report.node
+        target.sequence_bits[row] = report.width
         target.present[row] = 0 if report.reason is None else schema.HAS_REPORT_DROP
         if report.reason is not None:
             target.drop_reason[row] = report.reason

@@ -12,12 +12,16 @@ from int_analyzer.formats.hop import report_hop
 from int_analyzer.formats.roce import AETH, ATOMIC, ATOMIC_ACK, DETH, IMMEDIATE, INVALIDATE, OPCODES, RETH
 from int_analyzer.packet_encode import Surroundings
 
-INT_PORT, REPORT_PORT, INT_DSCP = 5555, 32766, 23
+INT_PORT, REPORT_PORT, HPCC_PORT, INT_DSCP = 5555, 32766, 8010, 23
 OPCODES_KNOWN = [opcode for opcode in range(256) if OPCODES[opcode] != 0]
 CSIG_ABSENT = next(column.absent for column in schema.PACKETS if column.name == "csig")
+NSH = next(bit for bit, name in schema.TUNNELS.items() if name == "nsh")
 _NODES = 1 << 24
 _FORMATS = {LAYOUT_1: schema.FORMAT_INT_MD_1, LAYOUT_2: schema.FORMAT_INT_MD_2, LAYOUT_05: schema.FORMAT_INT_05}
 """Layout of a dialect → its format."""
+_IOAM = (schema.FORMAT_IOAM_TRACE, schema.FORMAT_IOAM_INCREMENTAL)
+_SPEEDS = {schema.FORMAT_IFA: (10, 25, 40, 50, 100, 200, 400), schema.FORMAT_HPCC: (25, 50, 100, 200, 400)}
+"""Gbit/s that have a code."""
 
 
 class Case(NamedTuple):
@@ -44,8 +48,10 @@ class Case(NamedTuple):
         known: dict[str, Any] = {"report_ports": [REPORT_PORT], "int_dscp": (INT_DSCP, 0x3F)}
         if self.by_port:
             known["int_ports"] = [INT_PORT]
-        if self.dialect not in ("", "int-0.5"):  # v0.5 as specified is found without
+        if self.telemetry in _FORMATS.values() and self.dialect != "int-0.5":  # v0.5 as specified is found without
             known["int_dialect"] = self.dialect
+        if self.telemetry == schema.FORMAT_HPCC:
+            known |= {"hpcc_ports": [HPCC_PORT], "hpcc_layout": self.dialect.removeprefix("hpcc-")}
         return known
 
 
@@ -66,6 +72,12 @@ CASES = (
     Case("MRI", schema.FORMAT_MRI),
     Case("IOAM", schema.FORMAT_IOAM_TRACE, ip_version=6),
     Case("IOAM in ERSPAN III", schema.FORMAT_IOAM_TRACE, ip_version=6, mirror=3),
+    Case("incremental IOAM", schema.FORMAT_IOAM_INCREMENTAL),
+    Case("incremental IOAM over IPv6 in ERSPAN II", schema.FORMAT_IOAM_INCREMENTAL, ip_version=6, mirror=2),
+    Case("IFA", schema.FORMAT_IFA, "ifa-32"),
+    Case("IFA over IPv6", schema.FORMAT_IFA, "ifa-32", ip_version=6),
+    Case("HPCC", schema.FORMAT_HPCC, "hpcc-paper"),
+    Case("HPCC of its simulator", schema.FORMAT_HPCC, "hpcc-ns3"),
     *(
         Case(f"report 0.5 of kind {kind}", schema.FORMAT_INT_05, "int-0.5", report=schema.FORMAT_REPORT_05, report_kind=kind)
         for kind in range(3)
@@ -96,7 +108,7 @@ def _packet(columns: Columns, draw: random.Random, case: Case, row: int) -> None
     first, count = int(columns.counts[N_HOPS]), draw.randint(0, 5)
     if case.telemetry in (schema.FORMAT_NONE, schema.FORMAT_INT_MX):
         count = 0
-    elif case.telemetry in (schema.FORMAT_MRI, schema.FORMAT_IOAM_TRACE):
+    elif case.telemetry in (schema.FORMAT_MRI, *_IOAM):
         count = draw.randint(0, 3)
     values = {
         "time_ns": draw.randrange(1 << 60),
@@ -108,7 +120,7 @@ def _packet(columns: Columns, draw: random.Random, case: Case, row: int) -> None
         "dst_lo": _signed(draw) if wide else draw.randrange(1 << 32),
         "protocol": 17,
         "src_port": draw.randrange(1 << 16),
-        "dst_port": 4791,
+        "dst_port": HPCC_PORT if case.telemetry == schema.FORMAT_HPCC else 4791,
         "dscp": draw.choice([0, 26, 48]),
         "original_dscp": schema.ABSENT8,
         "ecn": draw.randrange(4),
@@ -129,6 +141,8 @@ def _packet(columns: Columns, draw: random.Random, case: Case, row: int) -> None
         _hop(columns, draw, case, int(values["instructions"]), row, first + hop, hop)
     columns.counts[N_HOPS] = first + count
     _roce(columns, draw, row)
+    if case.telemetry == schema.FORMAT_IOAM_INCREMENTAL:
+        columns.packets.tunnels[row] = NSH
     if case.mirror:
         _mirror(columns, draw, case, row)
     if case.report:
@@ -138,7 +152,7 @@ def _packet(columns: Columns, draw: random.Random, case: Case, row: int) -> None
 def _telemetry(draw: random.Random, case: Case, hops: int) -> dict[str, int]:
     kind = case.telemetry
     values = {"formats": 1 << schema.FORMAT_ROCE | 1 << kind, "telemetry_flags": 0, "namespace": 0, "remaining_hops": 0, "instructions": 0}
-    if kind == schema.FORMAT_IOAM_TRACE:
+    if kind in _IOAM:
         trace_type = draw.choice([draw.randrange(1 << 24) & draw.randrange(1 << 24) & ~1 | 0x800000, 0xFA0000, 0x800000])
         node_words = bin(trace_type & 0xFFFFFC).count("1") + bin(trace_type & 0x00E000).count("1")
         return values | {
@@ -149,6 +163,17 @@ def _telemetry(draw: random.Random, case: Case, hops: int) -> dict[str, int]:
         }
     if kind == schema.FORMAT_MRI:
         return values
+    if kind == schema.FORMAT_HPCC:
+        return values | {"namespace": draw.randrange(1 << 12) if case.dialect == "hpcc-paper" else 0}
+    if kind == schema.FORMAT_IFA:
+        flags = draw.choice([0, 2]) | draw.choice([0, 4])
+        action = draw.randrange(1 << 16)
+        return values | {
+            "telemetry_flags": flags,
+            "namespace": draw.randrange(16),
+            "instructions": action,
+            "remaining_hops": draw.randrange(256),
+        }
     values["instructions"] = draw.choice([0x8000, 0xFC00, 0xFD00, draw.randrange(1, 1 << 16)])
     if kind == schema.FORMAT_INT_MX:
         return (
@@ -200,7 +225,10 @@ def _hop(columns: Columns, draw: random.Random, case: Case, instructions: int, p
         values["present"] = schema.HAS_NODE | schema.HAS_DEPTH
         _put(columns.hops, row, values)
         return
-    if kind == schema.FORMAT_IOAM_TRACE:
+    if kind in _SPEEDS:
+        _put(columns.hops, row, values | _hop_without_gaps(draw, case))
+        return
+    if kind in _IOAM:
         both_times = instructions & 0x300000 == 0x300000
         items = [
             (0x808000, schema.HAS_NODE),
@@ -227,6 +255,23 @@ def _hop(columns: Columns, draw: random.Random, case: Case, instructions: int, p
         ]
     values["present"] = sum(bits for instruction, bits in items if instructions & instruction and draw.random() < 0.9)
     _put(columns.hops, row, values)
+
+
+def _hop_without_gaps(draw: random.Random, case: Case) -> dict[str, int]:
+    """What a hop of a format has that cannot leave a value out, but for the speed of a port."""
+    speed = draw.choice([0, *_SPEEDS[case.telemetry]])
+    if case.telemetry == schema.FORMAT_IFA:
+        present = schema.HAS_NODE | schema.HAS_INGRESS_PORT | schema.HAS_EGRESS_PORT | schema.HAS_LATENCY | schema.HAS_QUEUE
+        present |= schema.HAS_DEPTH | schema.HAS_INGRESS_TIME | schema.HAS_HOP_LIMIT
+        second = draw.randrange(1 << 20)
+        values = {"queue_id": draw.randrange(64), "ingress_time_raw": second * 1_000_000_000 + draw.randrange(1_000_000_000)}
+        values |= {"node_id": draw.randrange(1 << 20), "queue_depth_raw": draw.randrange(1 << 32)}
+    else:
+        present = schema.HAS_EGRESS_TIME | schema.HAS_TX_BYTES | schema.HAS_DEPTH
+        values = {"egress_time_raw": draw.randrange(1 << 24), "tx_bytes_raw": draw.randrange(1 << 20)}
+        values |= {"queue_depth_raw": draw.randrange(1 << (16 if case.dialect == "hpcc-paper" else 17))}
+        speed = 0 if case.dialect == "hpcc-paper" else speed
+    return values | {"port_speed_bps": speed * 1_000_000_000, "present": present | (schema.HAS_SPEED if speed else 0)}
 
 
 def _roce(columns: Columns, draw: random.Random, packet: int) -> None:
@@ -300,7 +345,7 @@ def _mirror(columns: Columns, draw: random.Random, case: Case, packet: int) -> N
         "present": present,
     }
     _put(columns.mirrors, row, values)
-    columns.packets.tunnels[packet] = {1: 0x04, 2: 0x08, 3: 0x10}[case.mirror]
+    columns.packets.tunnels[packet] |= {1: 0x04, 2: 0x08, 3: 0x10}[case.mirror]
     columns.counts[N_MIRRORS] = row + 1
 
 
@@ -309,7 +354,8 @@ def _reports(columns: Columns, draw: random.Random, case: Case, packet: int) -> 
     head = {"node_id": draw.randrange(1, _NODES // 8) * 8 + 7, "hw_id": draw.randrange(64)}
     if version == schema.FORMAT_REPORT_05 and case.report_kind == 0:
         head["node_id"] = 0  # has no place in it
-    head["sequence"] = draw.randrange(1 << (22 if version == schema.FORMAT_REPORT_2 else 32))
+    head["sequence_bits"] = DIALECTS[DIALECT_NAMES.get(case.dialect, 0)].sequence_bits if version == schema.FORMAT_REPORT_2 else 32
+    head["sequence"] = draw.randrange(1 << head["sequence_bits"])
     _put(columns.reports, first, head | _report(draw, case, packet))
     columns.counts[N_REPORTS] = first + 1
     columns.packets.report_count[packet] = 1

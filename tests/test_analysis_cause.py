@@ -222,6 +222,7 @@ def test_the_tail_latency_ratio_is_p99_over_p50() -> None:
         ({"evicted": 7}, "fair", "were forgotten"),
         ({"counts": {"hops_ignored": 12_000}}, "low", "12 000 hops are left out: there are too many queues"),
         ({"counts": {"paths_ignored": 1}}, "fair", "1 packets are on a path that is left out"),
+        ({"counts": {"links_ignored": 2}}, "fair", "2 pairs of hops do not tell of clocks: there are too many links"),
         ({"counts": {"streams_ignored": 3, "reports": 1000}}, "fair", "3 reports or mirrored packets are not checked for loss"),
     ],
 )

@@ -148,11 +148,24 @@ def test_the_longest_stack_is_read_whole() -> None:
     assert len(kernel.decode([(data, len(data), 0)])[0]["hops"]) == 252
 
 
-@pytest.mark.parametrize("count", [255, 300])
-def test_a_datagram_of_very_many_reports_gives_255_rows(count: int) -> None:
+@pytest.mark.parametrize(("count", "said"), [(255, set()), (256, {"report-limit"}), (300, {"report-limit"})])
+def test_the_last_report_that_is_read_says_that_there_are_more(count: int, said: set[str]) -> None:
     data = mutate.udp_frame(mutate.report_2(*[bytes(4)] * count), mutate.REPORT_PORT)
     agree([data], 1, PROFILES["by port"])
-    assert len(kernel.decode([(data, len(data), 0)], 1, PROFILES["by port"])) == 255
+    found = kernel.decode([(data, len(data), 0)], 1, PROFILES["by port"])
+    assert [result["packet"]["warnings"] for result in found] == [set()] * 254 + [said]
+
+
+def test_a_packet_with_all_that_the_limits_allow_is_read_to_its_end() -> None:
+    """Four tunnels, a report, and eight extension headers behind each header of IPv6."""
+    data = mutate.extensions(8)
+    data = mutate.extensions(8, mutate.report_2(mutate.single_report(data, 3, length=255)), mutate.REPORT_PORT)
+    for _ in range(4):
+        data = mutate.extensions(8, bytes([8, 0, 0, 0, 0, 0, 77, 0]) + data, 4789)
+    agree([data], 1, PROFILES["by port"])
+    (result,) = kernel.decode([(data, len(data), 0)], 1, PROFILES["by port"])
+    assert (result["packet"]["status"], len(result["reports"])) == ("ok", 1)
+    assert result["roce"] is not None
 
 
 def test_a_batch_ends_before_a_packet_that_might_not_fit() -> None:

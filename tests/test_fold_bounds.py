@@ -77,6 +77,15 @@ def test_queues_and_paths_beyond_the_maximum_are_counted_and_ignored() -> None:
     assert state.view().counts["paths_ignored"] == 800 - state.view().paths.packets.sum()
 
 
+def test_links_beyond_the_maximum_are_counted_and_ignored() -> None:
+    packets = [Packet(START + number, (Hop(1, number % 9, end=5), Hop(2, 1, number % 9, begin=9))) for number in range(90)]
+    few = folded(packets, capacity=Capacity(links=4))
+    assert len(few.view().links.packets) == 4
+    assert few.view().counts["links_ignored"] == 90 - few.view().links.packets.sum() == 50
+    state = merged(few, folded(packets))
+    assert state.view().counts["links_ignored"] == 180 - state.view().links.packets.sum() == 100
+
+
 def test_merging_keeps_to_the_maxima() -> None:
     small = Capacity(flows=20, pairs=20, bucket_rows=64)
     parts = [

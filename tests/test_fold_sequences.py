@@ -63,6 +63,17 @@ def test_numbers_wrap_at_the_width_of_their_version(version: int, bits: int) -> 
     assert view.kind == [schema.FORMAT_BY_ID[version].name]
 
 
+def test_a_narrower_number_of_a_dialect_wraps_where_it_ends() -> None:
+    pieces = [[65534, 65535, 1], [2, 3]]
+    states = [State(), State()]
+    for piece, state in enumerate(states):
+        reports = [Report(number, packet=row, bits=16) for row, number in enumerate(pieces[piece])]
+        state.fold(fill([Packet(START + 9000 * piece + 1000 * row) for row in range(len(reports))], reports), compiled=False)
+    assert told(states[0].view().sequences) == (3, 1, 0, 0, False)
+    states[0].merge(states[1])
+    assert told(states[0].view().sequences) == (5, 1, 0, 0, False)
+
+
 @given(st.integers(0, (1 << 22) - 1), st.lists(st.booleans(), min_size=2, max_size=300), st.integers(1, 8), st.data())
 @settings(max_examples=60, deadline=None)
 def test_loss_is_what_did_not_come_of_the_range(first: int, came: list[bool], window: int, data: st.DataObject) -> None:

@@ -37,13 +37,21 @@ def incast(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generated(tmp_path_factory.mktemp("generated"))
 
 
-def test_the_port_of_an_incast_is_found_with_the_profile_beside_it(tmp_path: Path) -> None:
-    capture = generated(tmp_path, "--seconds", "0.008", "--snaplen", "256")
+@pytest.mark.parametrize("name", [name for name in EMISSIONS if name not in ("roce", "hpcc", "mri")])
+def test_the_port_of_an_incast_is_found_with_the_profile_beside_it(name: str, tmp_path: Path) -> None:
+    capture = generated(tmp_path, "--seconds", "0.008", "--snaplen", "384", "--format", name)
     truth = json.loads((tmp_path / "x.truth.json").read_text())
     result = analyze(str(capture), str(tmp_path / "x.profile.toml"))
     (root,) = truth["congested"]
     assert truth["scenario"] == "incast"
     assert (result.findings[0].node_id, result.findings[0].port_id) == (root["node_id"], root["port_id"])
+
+
+def test_of_telemetry_that_names_no_node_the_analysis_says_so(tmp_path: Path) -> None:
+    capture = generated(tmp_path, "--seconds", "0.008", "--snaplen", "256", "--format", "hpcc")
+    finding = analyze(str(capture), str(tmp_path / "x.profile.toml")).findings[0]
+    assert (finding.node, finding.port) == ("?", "?") and finding.confidence < 0.5
+    assert "node id missing" in finding.evidence[-1]
 
 
 def test_the_profile_holds_what_an_operator_knows_and_not_the_answer(incast: Path) -> None:
@@ -134,6 +142,7 @@ def test_tshark_with_our_plugin_reads_what_we_read(name: str, tmp_path: Path) ->
     [
         (["incats", "-o", "x.pcap"], "no scenario is called 'incats'"),
         (["incast", "-o", "x.pcap", "--format", "int-md-2"], "did you mean 'int-md-2.1'?"),
+        (["incast", "-o", "x.pcap", "--format", "ioam-e2e"], "read and not written: it numbers packets"),
         (["incast", "-o", "x.pcap", "--mirror", "tap"], "known: none, erspan2, erspan3"),
         (["incast", "-o", "x.pcap", "--format", "report-2.0", "--mirror", "erspan3"], "only packets are mirrored"),
         (["incast", "-o", "x.pcap", "--leaves", "1"], "at least"),

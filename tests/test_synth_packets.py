@@ -17,7 +17,7 @@ from int_analyzer.columns import N_PACKETS
 from int_analyzer.decode import Decoder
 from int_analyzer.packet_encode import IN_PACKET
 from int_analyzer.profile import load_profile
-from int_analyzer.synth.emission import EMISSIONS, Emission
+from int_analyzer.synth.emission import EMISSIONS, UNWRITTEN, Emission
 from int_analyzer.synth.packets import operator_profile, write_capture
 from int_analyzer.synth.rows import MANAGEMENT, MIRRORS, Rows
 
@@ -65,6 +65,12 @@ def test_every_telemetry_that_can_be_written_is_emitted() -> None:
         schema.FORMAT_REPORT_1,
         schema.FORMAT_REPORT_2,
     }
+
+
+def test_every_format_that_is_read_is_emitted_or_says_why_not() -> None:
+    emitted = {kind for emission in EMISSIONS.values() for kind in (emission.telemetry, emission.report, emission.drop_report)}
+    missing = {entry.name for entry in schema.FORMAT_LIST if entry.id not in emitted | {schema.FORMAT_ROCE}}
+    assert missing == set(UNWRITTEN)
 
 
 def captured(name: str, folder: Path, mirror: int = 0) -> list[dict[str, Any]]:

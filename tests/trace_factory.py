@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.synth import trace as traces
-from int_analyzer.synth.fabric import CELL_BYTES, Fabric, build_fabric, write_profile
+from int_analyzer.synth.fabric import CELL_BYTES, Fabric, build_fabric
 from int_analyzer.synth.trace import Flows, Hops, Packets, Trace
 
 START_NS = 1_780_000_000_000_000_000
@@ -68,7 +68,7 @@ def small_trace(packets: int = 120, seed: int = 1) -> Trace:
         )
         hops += [_hop(node, ingress, egress, time, draw) for node, ingress, egress in told]
     truth = {"scenario": "by hand", "roots": []}
-    return Trace(_table(Packets, rows), _table(Hops, hops), flows, fabric, write_profile(fabric), truth)
+    return Trace(_table(Packets, rows), _table(Hops, hops), flows, fabric, truth)
 
 
 def _flow_pair(fabric: Fabric, number: int, source: int, target: int) -> list[dict[str, int]]:
@@ -125,6 +125,7 @@ def _hop(node: int, ingress: int, egress: int, time: int, draw: random.Random) -
         "queue_depth_bytes": depth,
         "queue_depth_cells": -(-depth // CELL_BYTES),
         "tx_utilisation": draw.randrange(traces.UTILISATION_FULL + 1),
+        "sent_bytes": draw.randrange(1 << 40),
     }
 
 

@@ -198,6 +198,7 @@ def _table_doubts(view: View) -> Doubts:
     for name, of, what in (
         ("hops_ignored", "hops", "hops are left out: there are too many queues"),
         ("paths_ignored", "packets", "packets are on a path that is left out: there are too many paths"),
+        ("links_ignored", "hops", "pairs of hops do not tell of clocks: there are too many links"),
         ("streams_ignored", "reports", "reports or mirrored packets are not checked for loss: there are too many streams"),
     ):
         ignored = view.counts.get(name, 0)

@@ -81,11 +81,13 @@ def generate(
     from int_analyzer.cli.progress import counting_bar
     from int_analyzer.errors import SourceError
     from int_analyzer.output import STANDARD
-    from int_analyzer.synth.emission import EMISSIONS
+    from int_analyzer.synth.emission import EMISSIONS, UNWRITTEN
     from int_analyzer.synth.packets import write_capture, write_companions
     from int_analyzer.synth.rows import MIRRORS
     from int_analyzer.synth.scenario import Knobs, simulate_scenario
 
+    if format_ in UNWRITTEN:
+        raise typer.BadParameter(f"--format: {format_} is read and not written: {UNWRITTEN[format_]}")
     emission = EMISSIONS[_known(format_, EMISSIONS, "--format")]
     if mirror is not None and not emission.mirrored:
         raise typer.BadParameter(f"--mirror: {emission.name} is sent by the switches themselves; only packets are mirrored")

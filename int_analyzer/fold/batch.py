@@ -23,6 +23,7 @@ from int_analyzer.fold.quality import (
     HOPS,
     HOPS_IGNORED,
     LAST_NS,
+    LINKS_IGNORED,
     OPCODE,
     OPENING_NS,
     PACKETS,
@@ -170,7 +171,9 @@ def fold_packets(
                 slot = bucket >> work[SLOT_SHIFT]
                 count_pair(pair_rows, pair_index, work, queue, flow, slot, hashed, excess, depth, time, crossed)
         if flags & _TIMES == _TIMES and count > 1 and path >= 0 and link_slot >= 0:
-            _count_links(columns, first, count, offset, path_hops, path_links, link_rows, link_index, queue_rows, work, link_slot, time)
+            counters[LINKS_IGNORED] += _count_links(
+                columns, first, count, offset, path_hops, path_links, link_rows, link_index, queue_rows, work, link_slot, time
+            )
         if path < 0:
             # What path a postcard's packet took is known when those of the other nodes have come.
             counters[PATHS_IGNORED] += 0 if postcard else 1
@@ -199,8 +202,12 @@ def _count_links(
     work: Any,
     slot: int,
     time: int,
-) -> None:
-    """Add the hops of a packet (path hops from `offset` on) to the links between them, as far as they have times."""
+) -> int:
+    """Add the hops of a packet (path hops from `offset` on) to the links between them, as far as they have times.
+
+    Pairs of hops for whose link there is no room.
+    """
+    ignored = 0
     departed = get(columns, "hops.present", first) & HAS_EGRESS_TIME != 0
     for i in range(1, count):
         present = get(columns, "hops.present", first + i)
@@ -211,7 +218,10 @@ def _count_links(
             if link >= 0:
                 sent, arrived = get(columns, "hops.egress_time_raw", first + i - 1), get(columns, "hops.ingress_time_raw", first + i)
                 count_in_link(link_rows, link, sent, arrived, slot, time)
+            else:
+                ignored += 1
         departed = present & HAS_EGRESS_TIME != 0
+    return ignored
 
 
 @kernel

@@ -138,8 +138,11 @@ class Links:
             doublings = (slot_ns // self.slot_ns).bit_length() - 1
             self._arrange(max(self.base, 0) >> doublings, doublings)
 
-    def merge(self, other: Links, first_ns: int, last_ns: int) -> None:
-        """Absorb other links, seen later than these or at the same time; the times are those of the first and the last packet of both."""
+    def merge(self, other: Links, first_ns: int, last_ns: int) -> int:
+        """Absorb other links, seen later than these or at the same time: packets of those for which there is no room.
+
+        The times are those of the first and the last packet of both.
+        """
         other = other.copy()
         self._settle()
         other._settle()
@@ -155,6 +158,7 @@ class Links:
         mine[mine[:, PACKETS] == 0] = theirs[mine[:, PACKETS] == 0]
         mine[both] = _joined(mine[both], theirs[both])
         self.table.data[rows[known]] = mine
+        return int(other.table.data[rows < 0][:, [PACKETS, STRAY]].sum())
 
     def copy(self) -> Links:
         """An independent copy."""

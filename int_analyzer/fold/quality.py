@@ -34,7 +34,8 @@ from int_analyzer.status import STATUSES, WARNINGS
     LAST_NS,
     OPENING_NS,
     CLOSING_NS,
-) = range(19)
+    LINKS_IGNORED,
+) = range(20)
 """FIRST_NS and LAST_NS are the extremes, OPENING_NS and CLOSING_NS the times of the first and last packets that have one."""
 
 COUNTS = {
@@ -50,6 +51,7 @@ COUNTS = {
     "reports": REPORTS,
     "mirrors": MIRRORS,
     "streams_ignored": STREAMS_IGNORED,
+    "links_ignored": LINKS_IGNORED,
     "time_backwards": TIME_BACKWARDS,
     "ce_packets": CE_PACKETS,
     "cnp_packets": CNP_PACKETS,

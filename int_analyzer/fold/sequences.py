@@ -31,10 +31,11 @@ from int_analyzer.schema import (
 # Words of a row. A stream is (kind, node id, hw id) for reports, (kind 0, source address upper and lower half, session) for mirrors.
 KIND, FIRST_KEY, SECOND_KEY, THIRD_KEY = 0, 1, 2, 3
 RECEIVED, UNIQUE, DUPLICATED, REORDERED, LOST, LOW, HIGH, EXTENT, SEEN, EXPECTED = 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
-FIRST_NS, LAST_NS, HASH = 14, 15, 16
-WIDTH, KEY_WORDS = 17, 4
+FIRST_NS, LAST_NS, BITS, HASH = 14, 15, 16, 17
+WIDTH, KEY_WORDS = 18, 4
 """LOST is of the runs before the last restart. Of the current run: UNIQUE numbers seen, LOW and HIGH as on the wire, EXTENT from LOW
-to HIGH without wrapping; bit i of SEEN says that HIGH − 1 − i was seen. EXPECTED − 1 is what confirms a restart, 0 if none."""
+to HIGH without wrapping; bit i of SEEN says that HIGH − 1 − i was seen. EXPECTED − 1 is what confirms a restart, 0 if none. BITS is the
+width of the numbers."""
 
 _RANGE = [UNIQUE, LOW, HIGH, EXTENT, SEEN]
 
@@ -49,15 +50,9 @@ MAXIMUM_STREAMS = 1 << 14
 
 
 @inlined
-def width_of(kind: int) -> int:
-    """Bits of a stream's sequence numbers."""
-    return 22 if kind == FORMAT_REPORT_2 else 32
-
-
-@inlined
-def _count_number(rows: Any, row: int, number: int, bits: int) -> None:
+def _count_number(rows: Any, row: int, number: int) -> None:
     """Count a sequence number in a stream that has one already."""
-    span = 1 << bits
+    span = 1 << rows[row, BITS]
     ahead = (number - rows[row, HIGH]) & (span - 1)
     if ahead >= span >> 1:
         ahead -= span
@@ -116,8 +111,9 @@ def _count_in_stream(rows: Any, index: Any, work: Any, number: int, bits: int, t
         rows[row, HIGH] = number
         rows[row, UNIQUE] = 1
         rows[row, FIRST_NS] = time
+        rows[row, BITS] = bits
     else:
-        _count_number(rows, row, number, bits)
+        _count_number(rows, row, number)
     rows[row, LAST_NS] = max(rows[row, LAST_NS], time)
     return True
 
@@ -144,7 +140,8 @@ def fold_reports(
             work[KEY + SECOND_KEY] = get(columns, "reports.hw_id", row)
             work[KEY + THIRD_KEY] = 0
             time = max(get(columns, "packets.time_ns", get(columns, "reports.packet", row)), 0)
-            if not _count_in_stream(streams, stream_index, work, get(columns, "reports.sequence", row), width_of(version), time):
+            number, bits = get(columns, "reports.sequence", row), get(columns, "reports.sequence_bits", row)
+            if not _count_in_stream(streams, stream_index, work, number, bits, time):
                 counters[STREAMS_IGNORED] += 1
         if get(columns, "reports.present", row) & HAS_REPORT_DROP != 0:
             reason = get(columns, "reports.drop_reason", row)
@@ -186,11 +183,11 @@ def fold_mirrors(
 
 
 def _joined(mine: Any, theirs: Any) -> Any:
-    """The row of a stream from two halves of it (int64[17] each)."""
+    """The row of a stream from two halves of it (int64[18] each)."""
     if theirs[FIRST_NS] < mine[FIRST_NS]:
         mine, theirs = theirs, mine
     row = mine.copy()
-    span = 1 << width_of(int(mine[KIND]))
+    span = 1 << int(mine[BITS])
 
     def distance(later: int, earlier: int) -> int:
         ahead = (int(later) - int(earlier)) % span

@@ -23,7 +23,7 @@ from int_analyzer.fold.pairs import Pairs
 from int_analyzer.fold.paths import PACKETS as PATH_PACKETS
 from int_analyzer.fold.paths import Paths
 from int_analyzer.fold.postcards import Postcards
-from int_analyzer.fold.quality import FIRST_NS, HOPS_IGNORED, LAST_NS, MIRRORS, PATHS_IGNORED, REPORTS, Quality
+from int_analyzer.fold.quality import FIRST_NS, HOPS_IGNORED, LAST_NS, LINKS_IGNORED, MIRRORS, PATHS_IGNORED, REPORTS, Quality
 from int_analyzer.fold.queues import Queues
 from int_analyzer.fold.sequences import Sequences, fold_mirrors, fold_reports
 from int_analyzer.fold.table import (
@@ -244,7 +244,7 @@ class State:
         self.quality.merge(other.quality)
         first, last = self.quality.counters[[FIRST_NS, LAST_NS]].tolist()
         if last:
-            self.links.merge(other.links, first, last)
+            self.quality.counters[LINKS_IGNORED] += self.links.merge(other.links, first, last)
         self.sequences.merge(other.sequences)
 
     def view(self) -> View:

@@ -268,7 +268,7 @@ class View:
     time_backwards (packets older than their predecessor), ce_packets, cnp_packets, telemetry_bytes (of reports, the whole
     frame); bytes are of all frames as captured, those of reports and mirrors too; and what was left out because a
     table was full: hops_ignored (no room for their queue), paths_ignored (packets on a path that was not kept), streams_ignored
-    (report or mirror rows whose sequence or drop reason was not counted)"""
+    (report or mirror rows whose sequence or drop reason was not counted), links_ignored (pairs of hops of which no clock was compared)"""
     statuses: dict[str, int] = field(default_factory=dict)
     warnings: dict[str, int] = field(default_factory=dict)
     formats: dict[str, int] = field(default_factory=dict)

@@ -15,6 +15,8 @@ from int_analyzer._jit import inlined, kernel
 
 LAYOUT_1, LAYOUT_2, LAYOUT_05, NO_LAYOUT = 1, 2, 5, 0
 """The v1.0 header (8 bytes, shim length with shim), the v2.x one, the v0.5 one (with a tail); no INT header at all."""
+SEQUENCE_FIELD = 22
+"""Bits that a v2.0 report has for its sequence number."""
 
 
 class Dialect(NamedTuple):
@@ -22,7 +24,7 @@ class Dialect(NamedTuple):
 
     flags_at: bit of the header's first word where its flags begin (D E M in v2.x, C E M before); unused: items of the bitmap that
     mean nothing; domain and source_words: an INT domain whose source adds so many words; inner_ethernet: InType of an Ethernet frame
-    in its v2.0 reports; sequence_shift: spare bits behind their sequence number.
+    in its v2.0 reports; sequence_bits: upper bits of their sequence number that count.
     """
 
     name: str
@@ -36,7 +38,7 @@ class Dialect(NamedTuple):
     domain: int = 0
     source_words: int = 0
     inner_ethernet: int = 3
-    sequence_shift: int = 0
+    sequence_bits: int = SEQUENCE_FIELD
 
 
 DIALECTS: tuple[Dialect, ...] = (
@@ -62,7 +64,7 @@ DIALECTS: tuple[Dialect, ...] = (
         domain=0x5453,
         source_words=2,
         inner_ethernet=2,
-        sequence_shift=6,
+        sequence_bits=16,
     ),
     Dialect("noviflow10", LAYOUT_1, 1, 1, 2, "NoviFlow as AmLight's collector reads it: the latency word is unused", unused=0x2000),
     Dialect("ifa-32", NO_LAYOUT, 2, 0, 0, "IFA records of 32 bytes, as in a public Scapy module that cites draft-kumar-ippm-ifa-08"),
@@ -86,7 +88,7 @@ UNUSED = np.array([dialect.unused for dialect in DIALECTS], dtype=np.int64)
 DOMAIN = np.array([dialect.domain for dialect in DIALECTS], dtype=np.int64)
 SOURCE_WORDS = np.array([dialect.source_words for dialect in DIALECTS], dtype=np.int64)
 INNER_ETHERNET = np.array([dialect.inner_ethernet for dialect in DIALECTS], dtype=np.int64)
-SEQUENCE_SHIFT = np.array([dialect.sequence_shift for dialect in DIALECTS], dtype=np.int64)
+SEQUENCE_BITS = np.array([dialect.sequence_bits for dialect in DIALECTS], dtype=np.int64)
 
 
 @inlined

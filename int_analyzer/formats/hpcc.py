@@ -19,6 +19,8 @@ from int_analyzer.wire.read import Buffer, le16, le32, u16, u32
 
 HOP_BYTES, RING, NS3_BYTES = 8, 5, 42
 MAXIMUM_HOPS = 255
+SLOWEST, NS3_SPEEDS = 25, 5
+"""The simulator's rates are 25 Gbit/s, doubled as often as their code says."""
 GIGABIT = 1_000_000_000
 
 OK = STATUS_CODE["ok"]
@@ -78,8 +80,8 @@ def _ring(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row:
         low, high = le32(buffer, item), le32(buffer, item + 4)
         present = _ALWAYS | overwritten
         rate = low & 7
-        if rate <= 4:
-            put(columns, "hops.port_speed_bps", out, (25 << rate) * GIGABIT)
+        if rate < NS3_SPEEDS:
+            put(columns, "hops.port_speed_bps", out, (SLOWEST << rate) * GIGABIT)
             present |= HAS_SPEED
         put(columns, "hops.packet", out, row)
         put(columns, "hops.hop", out, number)

@@ -37,9 +37,11 @@ from int_analyzer.wire.read import Buffer, u8, u16, u32
 
 VERSIONS = (2, 3)
 """The draft says 2, the Scapy module sends 3."""
-FLAG_CHECKSUM, FLAG_TAIL_STAMP, FLAG_FRAGMENT = 0x01, 0x08, 0x10
+FLAG_CHECKSUM, FLAG_IN_BAND, FLAG_TAIL_STAMP, FLAG_FRAGMENT = 0x01, 0x04, 0x08, 0x10
 HOP_BYTES = 32
 SECOND_NS, GIGABIT = 1_000_000_000, 1_000_000_000
+SPEEDS, UNKNOWN_SPEED = 7, 15
+"""Codes of a port's speed that have a meaning, and one that has none."""
 
 OK = STATUS_CODE["ok"]
 TRUNCATED = STATUS_CODE["ifa-truncated"]
@@ -126,7 +128,7 @@ def _record(buffer: Buffer, at: int, columns: Any, out: int) -> int:
     put(columns, "hops.ingress_port", out, u16(buffer, at + 10))
     put(columns, "hops.hop_latency_raw", out, u32(buffer, at + 16))
     put(columns, "hops.queue_depth_raw", out, u32(buffer, at + 20))
-    speed = _gigabits(word >> 28)
+    speed = gigabits(word >> 28)
     if speed == 0:
         return _ALWAYS
     put(columns, "hops.port_speed_bps", out, speed * GIGABIT)
@@ -134,7 +136,7 @@ def _record(buffer: Buffer, at: int, columns: Any, out: int) -> int:
 
 
 @kernel
-def _gigabits(code: int) -> int:
+def gigabits(code: int) -> int:
     """Gbit/s of a port speed code, 0 if it has none."""
     if code == 0:
         return 10
@@ -142,4 +144,4 @@ def _gigabits(code: int) -> int:
         return 25
     if code == 2:
         return 40
-    return 25 << (code - 2) if code <= 6 and code >= 3 else 0
+    return 25 << (code - 2) if code < SPEEDS else 0

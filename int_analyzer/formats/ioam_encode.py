@@ -1,4 +1,5 @@
-"""Writing of the IOAM pre-allocated trace in a hop-by-hop header of IPv6 (the layout: formats/ioam_trace.py; RFC 9486 §3)."""
+"""Writing of IOAM traces (the layout: formats/ioam_trace.py): pre-allocated in a hop-by-hop header of IPv6 (RFC 9486 §3), incremental
+behind NSH (RFC 9452 §3), as the option cannot grow on its way."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 from int_analyzer._jit import kernel
 from int_analyzer.columns import get
 from int_analyzer.formats.dialect import bits_set
-from int_analyzer.formats.ioam import TYPE_PREALLOCATED
+from int_analyzer.formats.ioam import TYPE_INCREMENTAL, TYPE_PREALLOCATED
 from int_analyzer.formats.ioam_trace import NOT_POPULATED, SNAPSHOT
 from int_analyzer.schema import (
     HAS_BUFFER,
@@ -24,50 +25,69 @@ from int_analyzer.wire.ip import OPTION_IOAM
 from int_analyzer.wire.read import Buffer
 from int_analyzer.wire.write import put_u8, put_u16, put_u24, put_u32, put_u56, put_u64, put_zeros
 
-_EXTENSION, _OPTION, _TRACE = 4, 4, 8
-"""The extension header with the padding that aligns the option to 4 bytes; the option's head; the trace header."""
+_EXTENSION, _CARRIER, _TRACE = 4, 4, 8
+"""The extension header with the padding that aligns the option to 4 bytes; what stands before a trace, option or shim; its header."""
 _PADDING = 0x0100
 """PadN of two bytes; of four with two zeros."""
 _NO_SCHEMA = 0x00FFFFFF
 
 
 @kernel
-def ioam_bytes(columns: Any, row: int, hops: int) -> int:
+def shim_bytes(columns: Any, row: int, hops: int) -> int:
+    """Bytes of a shim with `hops` nodes."""
+    return _CARRIER + _TRACE + hops * _node_bytes(get(columns, "packets.instructions", row))
+
+
+@kernel
+def put_shim(buffer: Buffer, at: int, following: int, columns: Any, row: int, hops: int) -> None:
+    """A shim behind NSH with the trace of the packet's first `hops` hops; `following` is the protocol behind it."""
+    put_u8(buffer, at, TYPE_INCREMENTAL)
+    put_u8(buffer, at + 1, shim_bytes(columns, row, hops) // 4)
+    put_u8(buffer, at + 2, 0)
+    put_u8(buffer, at + 3, following)
+    _put_trace(buffer, at + _CARRIER, 0, columns, row, hops)
+
+
+@kernel
+def option_bytes(columns: Any, row: int, hops: int) -> int:
     """Bytes of the option with `hops` nodes and the room that is left."""
-    trace_type = get(columns, "packets.instructions", row)
-    return _OPTION + _TRACE + 4 * get(columns, "packets.remaining_hops", row) + hops * _node_bytes(trace_type)
+    return shim_bytes(columns, row, hops) + 4 * get(columns, "packets.remaining_hops", row)
 
 
 @kernel
 def extension_bytes(columns: Any, row: int, hops: int) -> int:
     """Bytes of the hop-by-hop header around it: a multiple of 8."""
-    size = _EXTENSION + ioam_bytes(columns, row, hops)
+    size = _EXTENSION + option_bytes(columns, row, hops)
     return size + (-size & 7)
 
 
 @kernel
 def put_extension(buffer: Buffer, at: int, following: int, columns: Any, row: int, hops: int) -> None:
     """A hop-by-hop header with the trace of the packet's first `hops` hops; `following` is the header behind it."""
-    size, option = extension_bytes(columns, row, hops), ioam_bytes(columns, row, hops)
+    size, option = extension_bytes(columns, row, hops), option_bytes(columns, row, hops)
     put_u8(buffer, at, following)
     put_u8(buffer, at + 1, size // 8 - 1)
     put_u16(buffer, at + 2, _PADDING)
     if size - _EXTENSION - option == 4:
         put_u32(buffer, at + size - 4, (_PADDING | 2) << 16)
     at += _EXTENSION
-    trace_type, remaining = get(columns, "packets.instructions", row), get(columns, "packets.remaining_hops", row)
-    node_bytes = _node_bytes(trace_type)
     put_u8(buffer, at, OPTION_IOAM)
     put_u8(buffer, at + 1, option - 2)
     put_u16(buffer, at + 2, TYPE_PREALLOCATED)
-    put_u16(buffer, at + 4, get(columns, "packets.namespace", row))
-    put_u16(buffer, at + 6, _node_words(trace_type) << 11 | get(columns, "packets.telemetry_flags", row) << 7 | remaining)
-    put_u32(buffer, at + 8, trace_type << 8)
-    begin, end = at + _OPTION + _TRACE, at + option
-    put_zeros(buffer, begin, begin + 4 * remaining)
-    first = get(columns, "packets.first_hop", row)
+    _put_trace(buffer, at + _CARRIER, 4 * get(columns, "packets.remaining_hops", row), columns, row, hops)
+
+
+@kernel
+def _put_trace(buffer: Buffer, at: int, room: int, columns: Any, row: int, hops: int) -> None:
+    """Trace header, `room` bytes for nodes to come, and the nodes there are, the newest first."""
+    trace_type, remaining = get(columns, "packets.instructions", row), get(columns, "packets.remaining_hops", row)
+    put_u16(buffer, at, get(columns, "packets.namespace", row))
+    put_u16(buffer, at + 2, _node_words(trace_type) << 11 | get(columns, "packets.telemetry_flags", row) << 7 | remaining)
+    put_u32(buffer, at + 4, trace_type << 8)
+    begin, first = at + _TRACE + room, get(columns, "packets.first_hop", row)
+    put_zeros(buffer, at + _TRACE, begin)
     for wire in range(hops):
-        _put_node(buffer, end - node_bytes * (wire + 1), trace_type, columns, first + wire)
+        _put_node(buffer, begin + _node_bytes(trace_type) * (hops - 1 - wire), trace_type, columns, first + wire)
 
 
 @kernel

@@ -11,8 +11,11 @@ from int_analyzer.formats.report_1 import looks_like_1, report_1
 from int_analyzer.formats.report_2 import MAXIMUM_REPORTS, believed, report_2
 from int_analyzer.formats.report_item import OK, TYPE
 from int_analyzer.schema import FORMAT_NONE, FORMAT_REPORT_05, FORMAT_REPORT_1, FORMAT_REPORT_2
+from int_analyzer.status import WARNING_BIT
 from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8
+
+LIMIT = WARNING_BIT["report-limit"]
 
 _END = layer.END
 
@@ -69,8 +72,9 @@ def report(
         )
         put(columns, "reports.report", out, part)
         counts[N_REPORTS] = out + rows
-        if part + 1 == MAXIMUM_REPORTS:
+        if following != 0 and part + 1 == MAXIMUM_REPORTS:
             following = 0
+            warnings |= LIMIT
         found = version if limit - at >= 8 else FORMAT_NONE
         return kind, begin, end, status, status_at, warnings, rows, found, has_hop, following
     warnings = 0

@@ -46,11 +46,8 @@ def report_05(
     if not plausible(buffer, at + size, limit, _ETHERNET, settings):
         return TYPE, _END, at, False
     word = u32(buffer, at)
-    head(columns, out, packet, FORMAT_REPORT_05, (word >> 21) & 7)
-    put(columns, "reports.report_type", out, kind)
-    put(columns, "reports.hw_id", out, word & 0x3F)
+    head(columns, out, packet, FORMAT_REPORT_05, kind, (word >> 21) & 7, word & 0x3F, u32(buffer, at + 4), 32)
     put(columns, "reports.metadata_bits", out, 0)
-    put(columns, "reports.sequence", out, u32(buffer, at + 4))
     put(columns, "reports.ingress_time_raw", out, u32(buffer, at + 8))
     put(columns, "reports.node_id", out, 0)
     present = HAS_REPORT_INGRESS_TIME

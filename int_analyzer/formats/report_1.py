@@ -62,12 +62,9 @@ def report_1(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, o
     flags = (word >> 6) & 7
     if flags == 0:
         flags = (word >> 12) & 7  # the ONOS program puts D, Q, F before the reserved bits
-    head(columns, out, packet, FORMAT_REPORT_1, flags)
-    put(columns, "reports.report_type", out, protocol)
-    put(columns, "reports.hw_id", out, word & 0x3F)
+    head(columns, out, packet, FORMAT_REPORT_1, protocol, flags, word & 0x3F, u32(buffer, at + 8), 32)
     put(columns, "reports.metadata_bits", out, bits)
     put(columns, "reports.node_id", out, u32(buffer, at + 4))
-    put(columns, "reports.sequence", out, u32(buffer, at + 8))
     put(columns, "reports.ingress_time_raw", out, u32(buffer, at + 12))
     present = HAS_REPORT_INGRESS_TIME
     warnings = 0

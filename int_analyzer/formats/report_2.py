@@ -13,7 +13,7 @@ from typing import Any
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import put
 from int_analyzer.formats.dialect import INNER_ETHERNET as INNER_ETHERNET_OF
-from int_analyzer.formats.dialect import SEQUENCE_SHIFT, bits_set
+from int_analyzer.formats.dialect import SEQUENCE_BITS, SEQUENCE_FIELD, bits_set
 from int_analyzer.formats.report_item import (
     INNER_ETHERNET,
     INNER_IPV6,
@@ -77,14 +77,12 @@ def report_2(
             return status, cursor, 0, 0, _END, at, limit, 0, False
     present = _metadata(buffer, item, bits, columns, out) if bits != 0 else 0
     word, flags = u32(buffer, at), u8(buffer, cursor + 3)
-    dialect = max(settings.numbers[INT_DIALECT], 0)
-    head(columns, out, packet, FORMAT_REPORT_2, flags >> 5)
+    width = SEQUENCE_BITS[max(settings.numbers[INT_DIALECT], 0)]
+    number = (word & 0x3FFFFF) >> (SEQUENCE_FIELD - width)
+    head(columns, out, packet, FORMAT_REPORT_2, kind, flags >> 5, (word >> 22) & 0x3F, number, width)
     put(columns, "reports.intermediate", out, (flags >> 4) & 1)
-    put(columns, "reports.report_type", out, kind)
     put(columns, "reports.inner_type", out, u8(buffer, cursor) & 0xF)
     put(columns, "reports.metadata_bits", out, bits)
-    put(columns, "reports.hw_id", out, (word >> 22) & 0x3F)
-    put(columns, "reports.sequence", out, (word & 0x3FFFFF) >> SEQUENCE_SHIFT[dialect])
     put(columns, "reports.node_id", out, u32(buffer, at + 4))
     put(columns, "reports.present", out, present)
     frame, frame_end, following, status_at = begin, end, end, cursor
@@ -189,9 +187,7 @@ def _metadata_at(buffer: Buffer, cursor: int, begin: int, limit: int) -> tuple[i
 def tlv_frame(buffer: Buffer, at: int, end: int, limit: int) -> tuple[int, int, int, int, int]:
     """The reported packet among TLVs: (layer or END, where, its end, status, status at)."""
     found, frame, frame_end = _END, at, end
-    for _ in range(MAXIMUM_REPORTS):
-        if at + 4 > end:
-            break
+    while at + 4 <= end:
         if at + 4 > limit:
             return found, frame, frame_end, TRUNCATED, at
         kind = u8(buffer, at) >> 4

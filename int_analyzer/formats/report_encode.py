@@ -9,7 +9,7 @@ from typing import Any
 
 from int_analyzer._jit import kernel
 from int_analyzer.columns import get
-from int_analyzer.formats.dialect import bits_set
+from int_analyzer.formats.dialect import SEQUENCE_FIELD, bits_set
 from int_analyzer.formats.report_2 import TO_THE_END, metadata_words
 from int_analyzer.formats.report_item import INNER_ETHERNET
 from int_analyzer.schema import (
@@ -133,7 +133,8 @@ def _contents_2(columns: Any, report: int) -> int:
 @kernel
 def _put_2(buffer: Buffer, at: int, columns: Any, report: int) -> None:
     kind, contents = get(columns, "reports.report_type", report), _contents_2(columns, report)
-    put_u32(buffer, at, 2 << 28 | get(columns, "reports.hw_id", report) << 22 | get(columns, "reports.sequence", report))
+    sequence = get(columns, "reports.sequence", report) << (SEQUENCE_FIELD - get(columns, "reports.sequence_bits", report))
+    put_u32(buffer, at, 2 << 28 | get(columns, "reports.hw_id", report) << 22 | sequence)
     put_u32(buffer, at + 4, get(columns, "reports.node_id", report))
     put_u8(buffer, at + 8, kind << 4 | get(columns, "reports.inner_type", report))
     # to the end, whatever that is: a frame need not be a whole number of words, nor fit into 254 of them

@@ -60,16 +60,20 @@ def layer_of(inner: int) -> int:
 
 
 @inlined
-def head(columns: Any, out: int, packet: int, version: int, flags: int) -> None:
-    """Columns that every version has; `flags` is D 4, Q 2, F 1."""
+def head(columns: Any, out: int, packet: int, version: int, kind: int, flags: int, hw_id: int, sequence: int, bits: int) -> None:
+    """Columns that every version has; `flags` is D 4, Q 2, F 1, `bits` the width of the sequence number."""
     put(columns, "reports.packet", out, packet)
     put(columns, "reports.report", out, 0)
     put(columns, "reports.version", out, version)
+    put(columns, "reports.report_type", out, kind)
     put(columns, "reports.inner_type", out, 0)
     put(columns, "reports.dropped", out, (flags >> 2) & 1)
     put(columns, "reports.congested", out, (flags >> 1) & 1)
     put(columns, "reports.tracked", out, flags & 1)
     put(columns, "reports.intermediate", out, 0)
+    put(columns, "reports.hw_id", out, hw_id)
+    put(columns, "reports.sequence", out, sequence)
+    put(columns, "reports.sequence_bits", out, bits)
 
 
 @inlined

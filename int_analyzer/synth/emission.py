@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from int_analyzer import schema
-from int_analyzer.formats.dialect import DIALECT_NAMES, INT_05
+from int_analyzer.formats.dialect import DIALECT_NAMES, HPCC_PAPER, IFA_32, INT_05
 from int_analyzer.formats.mri_encode import MAXIMUM_HOPS as MRI_HOPS
+from int_analyzer.synth.stack import IOAM_FIELDS
 
-INT_PORT, REPORT_PORT = 5555, 32766
+INT_PORT, HPCC_PORT, REPORT_PORT = 5555, 32765, 32766
 INT_DSCP = 23
 """None of these is assigned by IANA: the profile beside a capture tells of them."""
 
@@ -17,15 +18,11 @@ MOST_HOPS = 8
 
 _NODE, _PORTS, _LATENCY, _QUEUE, _INGRESS, _EGRESS, _UTILISATION = 0x8000, 0x4000, 0x2000, 0x1000, 0x0800, 0x0400, 0x0100
 _INT_ITEMS = _NODE | _PORTS | _LATENCY | _QUEUE | _INGRESS | _EGRESS | _UTILISATION
-_IOAM_FIELDS = 0xFA0000
-"""Hop limit and node, interfaces, both halves of the time, transit delay, queue depth."""
-IOAM_NODE_WORDS = 6
-"""What these need in every node."""
 
 
 class Emission(NamedTuple):
     """A way to tell of packets. The bitmap is INT's or IOAM's; `report` is the version of reports on packets with telemetry,
-    `drop_report` that of reports on dropped packets (FORMAT_NONE: nobody tells of them)."""
+    `drop_report` that of reports on dropped packets (FORMAT_NONE: nobody tells of them); `depth_unit` is "cells" or "bytes"."""
 
     name: str
     title: str
@@ -38,6 +35,7 @@ class Emission(NamedTuple):
     drop_report: int = schema.FORMAT_NONE
     ip_version: int = 4
     most_hops: int = MOST_HOPS
+    depth_unit: str = "cells"
 
     @property
     def mirrored(self) -> bool:
@@ -138,8 +136,28 @@ EMISSIONS: dict[str, Emission] = {
             "IOAM pre-allocated trace in a hop-by-hop header of IPv6; times of arrival only",
             schema.FORMAT_IOAM_TRACE,
             0,
-            _IOAM_FIELDS,
+            IOAM_FIELDS,
             ip_version=6,
+        ),
+        Emission(
+            "ioam-incremental",
+            "IOAM incremental trace behind NSH, in front of the packets; times of arrival only",
+            schema.FORMAT_IOAM_INCREMENTAL,
+            0,
+            IOAM_FIELDS,
+        ),
+        Emission(
+            "ifa-2.0",
+            "IFA 2.0 in the packets, behind their IP and UDP headers; times of arrival only",
+            schema.FORMAT_IFA,
+            IFA_32,
+            depth_unit="bytes",
+        ),
+        Emission(
+            "hpcc",
+            "HPCC's header in packets on a UDP port of its own: it names no node, so that no port can be found",
+            schema.FORMAT_HPCC,
+            HPCC_PAPER,
         ),
         Emission(
             "mri",
@@ -153,6 +171,15 @@ EMISSIONS: dict[str, Emission] = {
 """By the names of `generate --format`."""
 
 
+UNWRITTEN = {
+    "ioam-pot": "it proves a path, and tells of no hop",
+    "ioam-e2e": "it numbers packets between the ends of a path, and tells of no hop",
+    "ioam-dex": "its nodes send what they see to a collector, in a form that RFC 9326 leaves open",
+    "tcp-int": "it stands in TCP, and what is simulated is RoCEv2 over UDP",
+}
+"""Formats that are read and that no simulated fabric tells in, by their names in the schema, and why not."""
+
+
 def detection(emission: Emission) -> str:
     """What an operator knows of where telemetry stands: the `[detect]` of a profile as TOML text."""
     lines = ["[detect]"]
@@ -160,6 +187,8 @@ def detection(emission: Emission) -> str:
         lines.append(f"int_ports = [{INT_PORT}]")
     if emission.by_dscp:
         lines.append(f'int_dscp = "{INT_DSCP:#04x}/0x3f"')
+    if emission.telemetry == schema.FORMAT_HPCC:
+        lines.append(f"hpcc_ports = [{HPCC_PORT}]")
     if emission.report or emission.drop_report:
         lines.append(f"report_ports = [{REPORT_PORT}]")
     return "\n".join(lines) + "\n" if len(lines) > 1 else ""

@@ -10,21 +10,14 @@ from int_analyzer import schema
 from int_analyzer.formats.dialect import TIME_WORDS
 from int_analyzer.synth.emission import Emission
 from int_analyzer.synth.record import Records
+from int_analyzer.synth.stack import INT, PORTS, STACKS
 from int_analyzer.synth.trace import Trace
 
-_PORTS = schema.HAS_INGRESS_PORT | schema.HAS_EGRESS_PORT
-_QUEUE = schema.HAS_QUEUE | schema.HAS_DEPTH
-_TIMES = schema.HAS_INGRESS_TIME | schema.HAS_EGRESS_TIME
-_INT = schema.HAS_NODE | _PORTS | schema.HAS_LATENCY | _QUEUE | _TIMES | schema.HAS_UTILISATION
-_IOAM = schema.HAS_NODE | schema.HAS_HOP_LIMIT | _PORTS | schema.HAS_LATENCY | schema.HAS_DEPTH | schema.HAS_INGRESS_TIME
-_IN_PACKET = {schema.FORMAT_IOAM_TRACE: _IOAM, schema.FORMAT_MRI: schema.HAS_NODE | schema.HAS_DEPTH}
-"""What a hop in the packet tells, where that is not all that INT is asked for."""
-
-_BY_REPORT = schema.HOP_FROM_REPORT | schema.HAS_NODE | _PORTS | schema.HAS_INGRESS_TIME | schema.HAS_QUEUE
+_BY_REPORT = schema.HOP_FROM_REPORT | schema.HAS_NODE | PORTS | schema.HAS_INGRESS_TIME | schema.HAS_QUEUE
 _FORWARDED = {
     schema.FORMAT_REPORT_05: _BY_REPORT | schema.HAS_DEPTH | schema.HAS_EGRESS_TIME,
-    schema.FORMAT_REPORT_1: _BY_REPORT | _INT,
-    schema.FORMAT_REPORT_2: _BY_REPORT | _INT,
+    schema.FORMAT_REPORT_1: _BY_REPORT | INT,
+    schema.FORMAT_REPORT_2: _BY_REPORT | INT,
 }
 _DROPPED = {
     schema.FORMAT_REPORT_05: _BY_REPORT,
@@ -47,7 +40,10 @@ _NAMES = (
 _WORD = 0xFFFFFFFF
 _LARGEST_WORD, _LARGEST_DEPTH, _LARGEST_LIMIT = 0xFFFFFFFE, 0xFFFFFE, 0xFE
 """All ones mean absent."""
+_LARGEST_HPCC_DEPTH = 0xFFFF
 _SECOND_NS = 1_000_000_000
+_IFA_NS, _HPCC_NS, _HPCC_BYTES = _SECOND_NS << 20, 1 << 24, 1 << 20
+"""Where times and counters begin anew."""
 
 
 def narrow_times(emission: Emission) -> bool:
@@ -60,23 +56,32 @@ def wire_values(trace: Trace, emission: Emission, rows: Any) -> dict[str, Any]:
     hops = trace.hops
     if len(hops.node_id) == 0:
         return dict.fromkeys(_NAMES, np.zeros(len(rows), dtype=np.int64))
-    ingress, egress = hops.ingress_time_ns[rows], hops.egress_time_ns[rows]
-    if emission.telemetry == schema.FORMAT_IOAM_TRACE:
-        ingress = ingress // _SECOND_NS << 32 | ingress % _SECOND_NS
-    elif narrow_times(emission):
-        ingress, egress = ingress & _WORD, egress & _WORD
+    ingress, egress = _times(emission, hops.ingress_time_ns[rows], hops.egress_time_ns[rows])
+    depth = hops.queue_depth_bytes if emission.depth_unit == "bytes" else hops.queue_depth_cells
+    largest = _LARGEST_HPCC_DEPTH if emission.telemetry == schema.FORMAT_HPCC else _LARGEST_DEPTH
     values = (
         hops.node_id[rows],
         hops.ingress_port[rows],
         hops.egress_port[rows],
         np.clip(hops.latency_ns[rows], 0, _LARGEST_WORD),
         hops.queue_id[rows],
-        np.clip(hops.queue_depth_cells[rows], 0, _LARGEST_DEPTH),
+        np.clip(depth[rows], 0, largest),
         ingress,
         egress,
         hops.tx_utilisation[rows],
     )
     return dict(zip(_NAMES, values, strict=True))
+
+
+def _times(emission: Emission, ingress: Any, egress: Any) -> tuple[Any, Any]:
+    """Times of arrival and of leaving as the format has them."""
+    if emission.telemetry in (schema.FORMAT_IOAM_TRACE, schema.FORMAT_IOAM_INCREMENTAL):
+        return ingress // _SECOND_NS << 32 | ingress % _SECOND_NS, egress
+    if emission.telemetry == schema.FORMAT_IFA:
+        return ingress % _IFA_NS, egress
+    if emission.telemetry == schema.FORMAT_HPCC:
+        return ingress, egress % _HPCC_NS
+    return (ingress & _WORD, egress & _WORD) if narrow_times(emission) else (ingress, egress)
 
 
 def hop_rows(trace: Trace, emission: Emission, records: Records) -> tuple[Any, dict[str, Any]]:
@@ -87,12 +92,14 @@ def hop_rows(trace: Trace, emission: Emission, records: Records) -> tuple[Any, d
     place = np.arange(len(owner)) - np.repeat(np.cumsum(total) - total, total)
     packet, stack = records.packet[owner], records.stack[owner]
     by_report = place == stack
-    present = np.full(len(owner), _IN_PACKET.get(emission.telemetry, _INT))
+    present = np.full(len(owner), STACKS[emission.telemetry].present if emission.telemetry in STACKS else 0)
     for version, kept in ((emission.report, _FORWARDED), (emission.drop_report, _DROPPED)):
         if version != schema.FORMAT_NONE:
             present[by_report & ((packets.dropped[packet] != 0) == (kept is _DROPPED))] = kept[version]
-    columns = wire_values(trace, emission, np.where(by_report, records.own[owner], packets.first_hop[packet] + place))
+    rows = np.where(by_report, records.own[owner], packets.first_hop[packet] + place)
+    columns = wire_values(trace, emission, rows)
     # the packet was captured behind its last switch; every switch before saw one more
     limit = packets.ttl[packet].astype(np.int64) + stack - 1 - place
     columns |= {"packet": owner, "hop": place, "hop_limit": np.minimum(limit, _LARGEST_LIMIT), "present": present}
+    columns["tx_bytes_raw"] = trace.hops.sent_bytes[rows] % _HPCC_BYTES
     return total, columns

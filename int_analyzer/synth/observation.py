@@ -16,6 +16,7 @@ from int_analyzer.synth.state import (
     H_DEPTH,
     H_EGRESS,
     H_INGRESS,
+    H_SENT,
     H_UTILISATION,
     H_WENT,
     HOP_WORDS,
@@ -122,6 +123,7 @@ def read_hops(world: World, fabric: Fabric, clocks: Clocks) -> Hops:
         queue_depth_bytes=depth,
         queue_depth_cells=-(-depth // CELL_BYTES),
         tx_utilisation=rows[:, H_UTILISATION].astype(np.uint16),
+        sent_bytes=rows[:, H_SENT].copy(),
     )
 
 

@@ -10,6 +10,7 @@ from int_analyzer.capture.records import KIND_PCAP, KIND_PCAPNG
 from int_analyzer.encode import Encoder
 from int_analyzer.output import STANDARD, opened, replacing
 from int_analyzer.synth.emission import Emission, detection
+from int_analyzer.synth.fabric import write_profile
 from int_analyzer.synth.rows import Rows
 from int_analyzer.synth.trace import Trace
 
@@ -65,8 +66,8 @@ def write_companions(trace: Trace, output: str, emission: Emission) -> list[Path
 
 def operator_profile(trace: Trace, emission: Emission) -> str:
     """What an operator of the fabric knows, as the text of a profile: where telemetry stands, units, names, link speeds."""
-    found = detection(emission)
-    return f"{found}\n{trace.profile}" if found else trace.profile
+    found, known = detection(emission), write_profile(trace.fabric, emission.depth_unit)
+    return f"{found}\n{known}" if found else known
 
 
 def _pieces(rows: Rows, kind: int, snaplen: int, compiled: bool) -> Iterator[tuple[int, memoryview | bytes]]:

@@ -8,10 +8,8 @@ import numpy as np
 
 from int_analyzer import schema
 from int_analyzer.synth.emission import Emission
+from int_analyzer.synth.stack import STACKS
 from int_analyzer.synth.trace import Trace
-
-_STACKED = frozenset((schema.FORMAT_INT_MD_1, schema.FORMAT_INT_MD_2, schema.FORMAT_INT_05, schema.FORMAT_IOAM_TRACE, schema.FORMAT_MRI))
-"""Formats with hops in the packet."""
 
 
 class Records(NamedTuple):
@@ -44,7 +42,7 @@ def records_of(trace: Trace, emission: Emission) -> Records:
     # the reporting switch tells of itself in its report, not in the packet
     owned = (report != schema.FORMAT_NONE) & (count > 0)
     owned[owned] = trace.hops.node_id[last[owned]] == packets.mirror_node[packet[owned]]
-    stack = np.minimum(count - owned, emission.most_hops) if emission.telemetry in _STACKED else np.zeros_like(count)
+    stack = np.minimum(count - owned, emission.most_hops) if emission.telemetry in STACKS else np.zeros_like(count)
     return Records(packet, stack, np.where(owned, last, -1), report)
 
 

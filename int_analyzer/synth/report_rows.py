@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from int_analyzer import schema
+from int_analyzer.formats.dialect import SEQUENCE_FIELD
 from int_analyzer.formats.report_item import INNER_ETHERNET
 from int_analyzer.synth.emission import Emission
 from int_analyzer.synth.hop_rows import wire_values
@@ -17,7 +18,7 @@ _ON_PACKETS, _ON_DROPS = 1, 2
 """Subsystems of a switch (hw_id): reports on packets and on drops are counted apart."""
 _QUEUE_FULL = 71
 """Drop reason: the traffic manager had no room (as fabric-tna numbers them)."""
-_SEQUENCE_2, _WORD = 0x3FFFFF, 0xFFFFFFFF
+_WORD = 0xFFFFFFFF
 
 
 class _Telling(NamedTuple):
@@ -59,6 +60,7 @@ def report_rows(trace: Trace, emission: Emission, records: Records, frames: Any,
     for rows, kept in ((own < 0, _SILENT), ((own >= 0) & ~dropped, _FORWARDED), ((own >= 0) & dropped, _DROPPED)):
         for number, telling in kept.items():
             told[rows & (version == number)] = telling
+    bits = np.where(version == schema.FORMAT_REPORT_2, SEQUENCE_FIELD, 32)
     # v1.0 and v0.5 have no way to leave the time out
     silent_time = packets.time_ns[packet] & _WORD
     reporter = np.where(own >= 0, columns["node_id"], packets.mirror_node[packet])
@@ -70,7 +72,8 @@ def report_rows(trace: Trace, emission: Emission, records: Records, frames: Any,
         "report_type": told[:, 0],
         "inner_type": np.where(version == schema.FORMAT_REPORT_2, INNER_ETHERNET, 0),
         "hw_id": np.where(dropped, _ON_DROPS, _ON_PACKETS),
-        "sequence": sequence & np.where(version == schema.FORMAT_REPORT_2, _SEQUENCE_2, _WORD),
+        "sequence": sequence & ((1 << bits) - 1),
+        "sequence_bits": bits,
         "node_id": np.where(anonymous, 0, reporter),
         "dropped": dropped,
         "congested": 0,

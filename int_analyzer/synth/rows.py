@@ -9,16 +9,15 @@ import numpy as np
 
 from int_analyzer import schema
 from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, PACKETS_PER_BATCH, Columns, allocate
-from int_analyzer.formats.int_stack import FLAG_EXCEEDED
-from int_analyzer.formats.ioam_trace import FLAG_OVERFLOW
 from int_analyzer.formats.roce import AETH, OPCODE_CNP, OPCODES, RETH
 from int_analyzer.packet_encode import Surroundings
-from int_analyzer.synth.emission import INT_DSCP, INT_PORT, IOAM_NODE_WORDS, REPORT_PORT, Emission
+from int_analyzer.synth.emission import HPCC_PORT, INT_DSCP, INT_PORT, REPORT_PORT, Emission
 from int_analyzer.synth.hop_rows import hop_rows
 from int_analyzer.synth.record import Records, records_of
 from int_analyzer.synth.report_rows import numbered, report_rows
+from int_analyzer.synth.stack import STACKS
 from int_analyzer.synth.trace import Trace
-from int_analyzer.wire.layer import TUNNEL_ERSPAN_2, TUNNEL_ERSPAN_3
+from int_analyzer.wire.layer import TUNNEL_ERSPAN_2, TUNNEL_ERSPAN_3, TUNNEL_NSH
 
 MIRRORS = {"none": 0, "erspan2": 2, "erspan3": 3}
 """What stands around a mirrored packet, by the names of `generate --mirror`, as the column `mirrors.kind` has it."""
@@ -45,8 +44,7 @@ _TICK_NS, _TICKS = 100, 1
 """Type III timestamps count 100 ns, which is granularity 1."""
 _CSIG_ABSENT = next(column.absent for column in schema.PACKETS if column.name == "csig")
 _WORD = 0xFFFFFFFF
-_REMAINING = frozenset((schema.FORMAT_INT_MD_1, schema.FORMAT_INT_MD_2, schema.FORMAT_INT_05, schema.FORMAT_IOAM_TRACE))
-"""Formats that say how much room is left."""
+_PATH_ID = 0xFFF
 
 
 class Rows:
@@ -97,10 +95,11 @@ class Rows:
         inside = (packets.telemetry[rows] != 0) & (emission.telemetry != schema.FORMAT_NONE)
         by_dscp, wide = inside & emission.by_dscp, emission.ip_version == 6
         reported = records.report != schema.FORMAT_NONE
+        behind_nsh, in_hpcc = (inside & (emission.telemetry == kind) for kind in (schema.FORMAT_IOAM_INCREMENTAL, schema.FORMAT_HPCC))
         return {
             "time_ns": packets.time_ns[rows],
             "interface": 0,
-            "tunnels": np.where(reported, 0, _TUNNELS[self._mirror]),
+            "tunnels": np.where(reported, 0, _TUNNELS[self._mirror]) | np.where(behind_nsh, TUNNEL_NSH, 0),
             "vlan_id": schema.ABSENT16,
             "ip_version": emission.ip_version,
             "src_hi": _IPV6_HOSTS if wide else 0,
@@ -109,7 +108,7 @@ class Rows:
             "dst_lo": flows.dst_ip[flow],
             "protocol": _UDP,
             "src_port": flows.udp_source_port[flow],
-            "dst_port": _ROCE_PORT,
+            "dst_port": np.where(in_hpcc, HPCC_PORT, _ROCE_PORT),
             "dscp": np.where(by_dscp, INT_DSCP, packets.dscp[rows]),
             "original_dscp": np.where(by_dscp & (packets.dscp[rows] != 0), packets.dscp[rows], schema.ABSENT8),
             "ecn": packets.ecn[rows],
@@ -119,7 +118,7 @@ class Rows:
             "telemetry": np.where(inside, emission.telemetry, np.where(hops > 0, records.report, schema.FORMAT_NONE)),
             "dialect": np.where(inside, emission.dialect, 0),
             "instructions": np.where(inside, emission.instructions, 0),
-            "namespace": 0,
+            "namespace": np.where(in_hpcc, self._path_ids(records), 0),
             **self._room(records, inside),
             "telemetry_bytes": 0,
             "hop_count": hops,
@@ -134,16 +133,19 @@ class Rows:
 
     def _room(self, records: Records, inside: Any) -> dict[str, Any]:
         """How many hops more a packet had room for, and whether a node found none."""
-        emission = self._emission
-        if emission.telemetry not in _REMAINING:
+        stack = STACKS.get(self._emission.telemetry)
+        if stack is None:
             return {"telemetry_flags": 0, "remaining_hops": 0}
-        in_ioam = emission.telemetry == schema.FORMAT_IOAM_TRACE
         exceeded = inside & (self._trace.packets.hop_exceeded[records.packet] != 0)
-        room = np.where(inside & ~exceeded, emission.most_hops - records.stack, 0)
-        return {
-            "telemetry_flags": np.where(exceeded, FLAG_OVERFLOW if in_ioam else FLAG_EXCEEDED, 0),
-            "remaining_hops": room * IOAM_NODE_WORDS if in_ioam else room,
-        }
+        room = np.where(inside & ~exceeded, self._emission.most_hops - records.stack, 0)
+        flags = np.where(inside, stack.flags, 0) | np.where(exceeded, stack.exceeded, 0)
+        return {"telemetry_flags": flags, "remaining_hops": room * stack.room}
+
+    def _path_ids(self, records: Records) -> Any:
+        """Path ids as HPCC's switches make them: all node ids of the stack, xor."""
+        crossed = np.bitwise_xor.accumulate(np.r_[0, self._trace.hops.node_id].astype(np.int64))
+        first = self._trace.packets.first_hop[records.packet]
+        return (crossed[first] ^ crossed[first + records.stack]) & _PATH_ID
 
     def _roce(self, records: Records) -> dict[str, Any]:
         packets, rows = self._trace.packets, records.packet

@@ -12,7 +12,7 @@ from int_analyzer.errors import ScenarioError
 from int_analyzer.synth import collective, crowd, fault, storage
 from int_analyzer.synth.address import address_flows
 from int_analyzer.synth.clock import wind_clocks
-from int_analyzer.synth.fabric import Fabric, build_fabric, write_profile
+from int_analyzer.synth.fabric import Fabric, build_fabric
 from int_analyzer.synth.ground import Ground, read_ground
 from int_analyzer.synth.observation import read_hops, read_packets
 from int_analyzer.synth.scene import MILLISECOND, Scene
@@ -143,4 +143,4 @@ def _perform(scenario: Scenario, fabric: Fabric, knobs: Knobs, load: float, seco
     ground = read_ground(world, len(fabric.links.source))
     truth = tell_truth(scene, settings, clocks, flows, world, ground)
     packets, hops = read_packets(world, fabric, flows), read_hops(world, fabric, clocks)
-    return Performance(Trace(packets, hops, flows, fabric, write_profile(fabric), truth), ground)
+    return Performance(Trace(packets, hops, flows, fabric, truth), ground)

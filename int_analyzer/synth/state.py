@@ -130,11 +130,12 @@ DATA, CONTROL = 0, 1
     L_WINDOW_AT,  # utilisation: window of now, bytes in it and in the one before
     L_WINDOW_BYTES,
     L_WINDOW_BEFORE,
+    L_SENT,  # bytes, of all time
     L_WAITING,  # contexts that wait for a host's port
     L_WAITING_LAST,
     L_IP_ID,
     LINK_WORDS,
-) = range(32)
+) = range(33)
 
 # A directed flow, and the state of its receiver.
 (
@@ -216,8 +217,8 @@ S_NUMBER, S_IS_SWITCH, S_PIPELINE, S_TELLS, S_MIRRORED, S_REPORTED, S_DROPPED, S
 
 ECN_CAPABLE, INITIAL_TTL = 2, 64
 MAXIMUM_HOPS = 12
-# A hop as it is made: links of egress and ingress, class, times, depth before the packet, utilisation.
-H_EGRESS, H_INGRESS, H_CLASS, H_CAME, H_WENT, H_DEPTH, H_UTILISATION, HOP_WORDS = range(8)
+# A hop as it is made: links of egress and ingress, class, times, depth before the packet, utilisation, bytes sent before.
+H_EGRESS, H_INGRESS, H_CLASS, H_CAME, H_WENT, H_DEPTH, H_UTILISATION, H_SENT, HOP_WORDS = range(9)
 
 (
     P_NEXT,

@@ -10,11 +10,13 @@ from int_analyzer.synth.state import (
     H_DEPTH,
     H_EGRESS,
     H_INGRESS,
+    H_SENT,
     H_UTILISATION,
     H_WENT,
     HOP_BYTES,
     HOP_WORDS,
     L_NOMINAL_BYTE_TIME,
+    L_SENT,
     L_SOURCE,
     L_WINDOW_AT,
     L_WINDOW_BEFORE,
@@ -83,6 +85,7 @@ def count_sent(w: World, link: int, size: int) -> None:
     """Count bytes that begin to be sent."""
     roll_window(w, link)
     w.state[link + L_WINDOW_BYTES] += size
+    w.state[link + L_SENT] += size
 
 
 @kernel
@@ -125,6 +128,7 @@ def add_hop(w: World, packet: int, link: int, traffic_class: int) -> None:
     pool[hop + H_WENT] = state[NOW]
     pool[hop + H_DEPTH] = pool[packet + P_DEPTH]
     pool[hop + H_UTILISATION] = utilisation(w, link)
+    pool[hop + H_SENT] = state[link + L_SENT]
     pool[packet + P_HOPS] = hops + 1
     pool[packet + P_BYTES] += state[HOP_BYTES]
 

@@ -108,9 +108,11 @@ class Hops(NamedTuple):
     queue_depth_bytes: Any
     """int64: what waited in the queue when the packet came, without the packet."""
     queue_depth_cells: Any
-    """int64: the same in cells of fabric.CELL_BYTES, rounded up; the unit that `Trace.profile` names."""
+    """int64: the same in cells of fabric.CELL_BYTES, rounded up."""
     tx_utilisation: Any
     """uint16: of the egress port over the last 10 to 20 µs, in hundredths of a percent."""
+    sent_bytes: Any
+    """int64: what the egress port had sent before, from the beginning."""
 
 
 class Flows(NamedTuple):
@@ -135,11 +137,10 @@ class Flows(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A simulated capture. `truth` is a JSON-ready dict (synth/truth.py), `profile` the fabric's profile as TOML text."""
+    """A simulated capture. `truth` is a JSON-ready dict (synth/truth.py)."""
 
     packets: Packets
     hops: Hops
     flows: Flows
     fabric: Fabric
-    profile: str
     truth: dict[str, Any]

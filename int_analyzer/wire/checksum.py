@@ -50,9 +50,14 @@ def put_ipv4_checksum(buffer: Buffer, network: int, header: int) -> None:
 
 
 @kernel
-def put_udp_checksum_6(buffer: Buffer, network: int, udp: int, end: int) -> None:
-    """The checksum of a UDP datagram in IPv6, all else of which is written; its addresses stand in the header at `network`."""
+def put_udp_checksum_6(buffer: Buffer, network: int, udp: int, payload: int, end: int) -> None:
+    """The checksum of a UDP datagram in IPv6, all else of which is written; its addresses stand in the header at `network`.
+
+    What stands between the 8 bytes at `udp` and `payload` is none of the datagram.
+    """
     put_u16(buffer, udp + 6, 0)
-    total = internet_sum(buffer, network + 8, network + 40) + internet_sum(buffer, udp, end) + (end - udp) + 17
+    size = 8 + end - payload
+    total = internet_sum(buffer, network + 8, network + 40) + internet_sum(buffer, udp, udp + 8) + internet_sum(buffer, payload, end)
+    total += size + 17
     value = ~folded(total) & 0xFFFF
     put_u16(buffer, udp + 6, value if value != 0 else 0xFFFF)

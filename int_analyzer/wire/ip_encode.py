@@ -17,12 +17,11 @@ _DONT_FRAGMENT = 0x4000
 
 
 @kernel
-def put_ipv4(buffer: Buffer, at: int, options: int, end: int, columns: Any, row: int) -> None:
-    """The packet's IPv4 header with `options` bytes of options that are already written; the packet reaches to `end`."""
+def put_ipv4(buffer: Buffer, at: int, options: int, following: int, end: int, columns: Any, row: int) -> None:
+    """The packet's IPv4 header with `options` bytes of options that are already written, `following` behind it, reaching to `end`."""
     service = get(columns, "packets.dscp", row) << 2 | get(columns, "packets.ecn", row)
-    life, protocol = get(columns, "packets.ttl", row), get(columns, "packets.protocol", row)
-    source, destination = get(columns, "packets.src_lo", row), get(columns, "packets.dst_lo", row)
-    _ipv4(buffer, at, options, end, service, get(columns, "packets.ip_id", row), life, protocol, source, destination)
+    life, source, destination = get(columns, "packets.ttl", row), get(columns, "packets.src_lo", row), get(columns, "packets.dst_lo", row)
+    _ipv4(buffer, at, options, end, service, get(columns, "packets.ip_id", row), life, following, source, destination)
 
 
 @kernel

@@ -5,7 +5,7 @@ Everything is deterministic: the same arguments, and the same seed, give the sam
 
 from __future__ import annotations
 
-from .carrier import ANY, PLAIN, csig_tagged, fragments, links, nested, tunnels
+from .carrier import ANY, PLAIN, csig_tagged, extensions, fragments, links, nested, tunnels
 from .corner import corner_cases, csig_corners, mri_corners
 from .corner_int import int_05_corners, int_mx_corners, tcp_corners, tunnel_corners
 from .damage import byte_changes, cuts, junk, scrambled
@@ -114,6 +114,7 @@ __all__ = [
     "dex",
     "e2e",
     "edited",
+    "extensions",
     "field_mixture",
     "fragments",
     "geneve_int",

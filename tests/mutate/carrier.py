@@ -168,6 +168,7 @@ def vlan_tags(count: int) -> bytes:
     return frame[:12] + b"".join(struct.pack("!HH", 0x8100, 10 + number) for number in range(count)) + frame[12:]
 
 
-def extensions(count: int) -> bytes:
+def extensions(count: int, payload: bytes = b"", port: int = ROCE_PORT) -> bytes:
+    """A UDP packet, RoCEv2 if nothing else is said, behind so many extension headers of IPv6."""
     chain = b"".join(bytes([17 if number == count - 1 else 60, 0, 1, 4, 0, 0, 0, 0]) for number in range(count))
-    return bytes(ethernet(0x86DD) / ip6(60) / Raw(chain + udp_frame(roce_payload(), ROCE_PORT)[34:]))
+    return bytes(ethernet(0x86DD) / ip6(60) / Raw(chain + udp_frame(payload or roce_payload(), port)[34:]))

@@ -186,6 +186,9 @@ def coalesced_corners() -> Corners:
         "reports, the second too long": (frame(good, single_report(inner, 4, length=200)), ports, "ok", set()),
         "reports, a TLV of the first too long": (frame(cut_tlv, good), ports, "report-length", set()),
         "reports, a TLV of the second too long": (frame(good, cut_tlv, good), ports, "ok", set()),
+        "reports, a frame behind very many TLVs": (
+            frame(single_report(bytes(4) * 300 + struct.pack("!BBH", 0x20, len(inner) // 4, 0) + inner, 1, length=255)), ports, "ok", set(),
+        ),
         "reports with three bytes behind": (frame(good, queue, outer=b"\0\0\0"), ports, "ok", set()),
         "reports, none": (frame(), ports, "ok", set()),
         "reports, empty ones": (frame(*[bytes(4)] * 5), ports, "ok", set()),

@@ -15,9 +15,10 @@
 #           order: type · end · metadata beyond the report's end report-length · RepType 0 with MD · avail · MD Length
 #           TLV beyond its report: report-length at the TLV → on with the next report (row stands); TLV header not in avail:
 #           report-truncated there, walk ends (row stands).
-#           Every report is a packet row of its own (part 0, 1, …; at most 255), one whose walk ended there too. It has the outer layers'
-#           columns, formats, warnings and status, its own report row, hop (RepMdBits ≠ 0 without bit 0) and inner packet (InType 3-5,
-#           or the first TLV of type 1-3). Mirrors, options, roce, hops and telemetry columns of outer layers are part 0's only.
+#           Every report is a packet row of its own (part 0, 1, …; w report-limit at the 255th if there are more), one whose walk ended
+#           there too. It has the outer layers' columns, formats, warnings and status, its own report row, hop (RepMdBits ≠ 0 without
+#           bit 0) and inner packet (InType 3-5, or the first TLV of type 1-3). Mirrors, options, roce, hops and telemetry columns of
+#           outer layers are part 0's only.
 #           Dialect cablelabs-tps: InType 2 is Ethernet too, sequence without its lowest 6 bits.
 #           By structure: the chain holds to exactly the UDP end (0-3 bytes rest; cut captures: as far as seen), InType 3-5 inner plausible,
 #           and one report has a plausible inner packet or RepType 1 with RepMdBits.
@@ -149,7 +150,7 @@ class Report(Base):
         row = blank(schema.REPORTS)
         row.update(packet=0, report=0, version=schema.FORMAT_REPORT_05, report_type=kind, inner_type=0, hw_id=word & 63, node_id=0)
         row.update(dropped=word >> 23 & 1, congested=word >> 22 & 1, tracked=word >> 21 & 1, intermediate=0, metadata_bits=0)
-        row.update(sequence=self.u(at + 4, 4), ingress_time_raw=self.u(at + 8, 4))
+        row.update(sequence=self.u(at + 4, 4), sequence_bits=32, ingress_time_raw=self.u(at + 8, 4))
         row["present"] = schema.HAS_REPORT_INGRESS_TIME
         hop = None
         if kind:
@@ -179,7 +180,7 @@ class Report(Base):
             # The ONOS report header has D, Q, F before its reserved bits (§20 `onos-basic` report).
             flags = word >> 12 & 7
         row.update(packet=0, report=0, version=schema.FORMAT_REPORT_1, report_type=protocol, inner_type=0, hw_id=word & 63)
-        row.update(node_id=self.u(at + 4, 4), sequence=self.u(at + 8, 4), ingress_time_raw=self.u(at + 12, 4))
+        row.update(node_id=self.u(at + 4, 4), sequence=self.u(at + 8, 4), sequence_bits=32, ingress_time_raw=self.u(at + 12, 4))
         row.update(dropped=flags >> 2, congested=flags >> 1 & 1, tracked=flags & 1, intermediate=0, metadata_bits=metadata)
         row["present"] = schema.HAS_REPORT_INGRESS_TIME
         hop = None
@@ -257,8 +258,11 @@ class Report(Base):
         group, node = self.u(at, 4), self.u(at + 4, 4)
         walked: list[dict[str, Any]] = []
         position = at + 8
-        while position + 4 <= end and len(walked) < 255:
-            entry: dict[str, Any] = {"row": None, "hop": None, "inner": None, "fault": None, "warning": None, "next": None}
+        while position + 4 <= end:
+            if len(walked) == 255:
+                walked[-1]["warnings"].add("report-limit")
+                break
+            entry: dict[str, Any] = {"row": None, "hop": None, "inner": None, "fault": None, "warnings": set(), "next": None}
             walked.append(entry)
             try:
                 self.report_2_single(position, end, limit, group, node, entry, len(walked) - 1)
@@ -293,13 +297,14 @@ class Report(Base):
         row = blank(schema.REPORTS)
         row.update(packet=0, report=number, version=schema.FORMAT_REPORT_2, report_type=kind, inner_type=inner_type)
         row.update(hw_id=group >> 22 & 63, sequence=(group & 0x3FFFFF) >> (6 if cablelabs else 0), node_id=node, metadata_bits=0)
+        row.update(sequence_bits=16 if cablelabs else 22)
         row.update(dropped=word >> 7 & 1, congested=word >> 6 & 1, tracked=word >> 5 & 1, intermediate=word >> 4 & 1)
         if kind == 1:
             if start > limit:
                 raise Stop("report-truncated", at)
             entry["hop"] = self.report_2_metadata(at, words, row)
         if zero:
-            entry["warning"] = "report-length-zero"
+            entry["warnings"].add("report-length-zero")
         entry.update(row=row, next=report_end)
         if kind != 2 and inner_kind is not None and start < report_end:
             entry["inner"] = (inner_kind, start, report_end)
@@ -371,8 +376,7 @@ class Report(Base):
         if not walked:
             return
         entry = walked[self.part]
-        if entry["warning"]:
-            self.warnings.add(entry["warning"])
+        self.warnings |= entry["warnings"]
         if entry["fault"]:
             self.fail(*entry["fault"])
         if entry["row"] is not None:

@@ -155,6 +155,7 @@ local function reports_2(tvb, tree, limit, declared)
       add_bytes(report, "intreport.data", tvb, begin, stop)
     end
     cursor, number = finish, number + 1
+    if number == 255 and cursor + 4 <= declared then report:add_proto_expert_info(E["report-limit"]) end
   end
   return soft, values, inner
 end
