@@ -155,6 +155,39 @@ def test_a_queue_held_up_as_a_whole_is_a_victim_although_it_waits_only_in_part()
     assert any("held up as a whole" in sentence for sentence in summary.findings[1].evidence)
 
 
+def stopped(every: int) -> Traffic:
+    """Port 101 of leaf 1 is hardly let out from 45 to 60 ms, when what waits in it is for leaf 2.
+
+    Meanwhile port 3 of spine 11 is full of packets for a host of leaf 3. Of 20 of them leaf 1 has sent 20 ÷ `every`, before and after.
+    """
+    traffic = Traffic()
+    background(traffic)
+    full, hot = during(40, 80, (60_000, 480_000)), during(45, 60, (60_000, 480_000))
+    for number in range(20):
+        leaf, port = (1, number) if number % every == 0 else (2, number)
+        for begin, end in ((0, 45), (60, 100)) if leaf == 1 else ((0, 100),):
+            traffic.stream(
+                begin, end, 1, lambda at, leaf=leaf: path(leaf, 11, 3, 201, down=full(at), host=full(at)), flow=(f"h{leaf}", "x", port)
+            )
+    traffic.stream(0, 100, 3, lambda at: path(1, 11, 2, 202, up=hot(at)), flow=("h1", "y", 1))
+    return traffic
+
+
+TENTH = Profile(units=BYTES_NS.units, nodes={node: Node(ports={port: PortProfile(speed_bps=10e9)}) for node, port in ((1, 101), (11, 3))})
+
+
+def test_a_port_stopped_for_what_it_sent_before_is_a_victim_although_what_waits_in_it_is_for_others() -> None:
+    summary = summarise(stopped(every=2).view(), TENTH)
+    assert named(summary) == [(3, 201, "root"), (11, 3, "victim"), (1, 101, "victim")]
+    assert any("10% of its link speed" in sentence and "holds it up as a whole" in sentence for sentence in summary.findings[2].evidence)
+    assert any("walk ends at node 3 port 201" in sentence for sentence in summary.findings[2].evidence)
+
+
+def test_a_slow_link_that_does_not_fill_the_congested_port_behind_it_is_a_root_of_its_own() -> None:
+    summary = summarise(stopped(every=20).view(), TENTH)
+    assert set(named(summary)) == {(3, 201, "root"), (11, 3, "victim"), (1, 101, "root")}
+
+
 def test_queues_that_wait_for_each_other_in_a_circle_end_the_walk() -> None:
     traffic = Traffic()
     background(traffic)

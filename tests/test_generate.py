@@ -85,6 +85,19 @@ def test_a_snap_length_makes_a_capture_smaller(incast: Path, tmp_path: Path) -> 
     assert generated(tmp_path, "--snaplen", "256").stat().st_size < incast.stat().st_size / 5
 
 
+def test_what_is_bad_about_the_telemetry_is_chosen_and_stands_in_the_truth(tmp_path: Path) -> None:
+    capture = generated(tmp_path, "--sampling", "0.1", "--loss", "0.5", "--skew-ms", "50", "--snaplen", "256")
+    truth = json.loads((tmp_path / "x.truth.json").read_text())
+    told, clocks = truth["telemetry"], truth["clocks"]
+    assert (told["one_packet_in"], told["report_loss"]) == (10, 0.5)
+    assert 0.45 < told["lost"] / told["mirrored"] < 0.55
+    assert 1e6 < max(abs(clock["offset_ns"]) for clock in clocks.values()) <= 50e6
+    quality = analyze(str(capture)).quality
+    assert quality is not None and quality.telemetry_share is not None
+    assert 0.05 < quality.telemetry_share < 0.2
+    assert 0.4 < sum(int(loss["lost"]) for loss in quality.losses) / told["mirrored"] < 0.6  # type: ignore[call-overload]
+
+
 def test_packets_that_are_mirrored_twice_over_differ_in_what_is_around_them(incast: Path, tmp_path: Path) -> None:
     plain, second = generated(tmp_path, "--mirror", "none", name="a.pcap"), generated(tmp_path, "--mirror", "erspan2", name="b.pcap")
     assert plain.stat().st_size < second.stat().st_size < incast.stat().st_size
@@ -146,6 +159,10 @@ def test_tshark_with_our_plugin_reads_what_we_read(name: str, tmp_path: Path) ->
         (["incast", "-o", "x.pcap", "--mirror", "tap"], "known: none, erspan2, erspan3"),
         (["incast", "-o", "x.pcap", "--format", "report-2.0", "--mirror", "erspan3"], "only packets are mirrored"),
         (["incast", "-o", "x.pcap", "--leaves", "1"], "at least"),
+        (["incast", "-o", "x.pcap", "--sampling", "0.7"], "nearest to 0.7 are 1 and 0.5"),
+        (["incast", "-o", "x.pcap", "--sampling", "0"], "--sampling"),
+        (["incast", "-o", "x.pcap", "--loss", "1"], "--loss"),
+        (["incast", "-o", "x.pcap", "--skew-ms", "-1"], "--skew-ms"),
         (["incast"], "--output"),
     ],
 )

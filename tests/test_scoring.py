@@ -12,9 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from int_analyzer import _jit
+from int_analyzer.analysis import envelope
 from int_analyzer.analysis import summarise as summarising
+from int_analyzer.analysis.band import Band
 from int_analyzer.analysis.root import Place
-from int_analyzer.analysis.summary import Event, Finding, FlowShare, Summary
+from int_analyzer.analysis.summary import Clock, Event, Finding, FlowShare, Summary
 from int_analyzer.cli import app
 from int_analyzer.errors import ScenarioError, TruthError
 from int_analyzer.result import analyze
@@ -27,6 +29,7 @@ from int_analyzer.scoring.truth import read_truth, truth_of
 PCAPS = Path(__file__).parent.parent / "pcaps"
 RECORDED = PCAPS / "bmv2-int-md-incast"
 CHAIN = Case("pfc-chain", 1001, "small", "clear")
+SKEWED = Case("skewed-clocks", 1001, "small", "clear")
 simulated = pytest.mark.skipif(_jit.DISABLED, reason="a simulation of 300 000 packet-hops in plain Python takes minutes")
 
 
@@ -130,6 +133,19 @@ def test_an_event_that_shows_late_counts_until_it_must_have_shown(start_ms: int,
     assert score(Summary(events=[event]), truth_of({"congested": [], "events": truth})).top1 is right
 
 
+def test_the_worst_offset_said_is_the_error_of_the_clocks() -> None:
+    since = 1_000_000
+    told = {node: {"offset_ns": offset, "drift_ppm": ppm, "at_ns": since} for node, offset, ppm in ((1, 500, 0), (2, -2000, 10), (3, 0, 0))}
+    reference = Clock("one", 1, "reference", "one", 0.0, 0.0, "ns", at_ns=since)
+    found = Clock("two", 2, "both directions", "one", -2450.0, 100.0, "ns", at_ns=since + 10_000_000)
+    one_way = Clock("three", 3, "one direction", "one", None, None, "ns", at_ns=since)
+    # 10 ms at 10 ppm are 100 ns: the second clock is 2400 ns behind the first by then.
+    truth = truth_of({"congested": [], "clocks": told})
+    assert score(Summary(clocks=[reference, found, one_way]), truth).clock_error_ns == 50
+    assert score(Summary(clocks=[reference, one_way]), truth).clock_error_ns is None
+    assert score(Summary(clocks=[reference, replace(found, unit="raw")]), truth).clock_error_ns is None
+
+
 def test_calibration_holds_confidence_against_being_right() -> None:
     sure = scored(finding(1, 1, confidence=0.95), finding(2, 2, confidence=0.95), congested=[root(1, 1)])
     unsure = scored(finding(3, 3, confidence=0.6), congested=[root(1, 1)])
@@ -228,6 +244,19 @@ def test_an_analysis_with_roots_and_victims_swapped_scores_worse(monkeypatch: py
     result = run_case(CHAIN, "int-md-2.1")
     assert result is not None
     assert (result.top1, result.recall) == (False, 0.0) and result.confused > 0
+
+
+@simulated
+def test_an_analysis_that_does_not_correct_clocks_scores_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = run_case(SKEWED, "int-md-2.1")
+    monkeypatch.setattr(envelope, "fit_band", lambda forward, backward: Band(0.0, 0.0, 0.0, 0.0, 0.0))
+    wrong = run_case(SKEWED, "int-md-2.1")
+    assert right is not None and right.clock_error_ns is not None and wrong is not None and wrong.clock_error_ns is not None
+    # What is asked for where both directions are seen is 2 µs; the clocks are off by up to 50 ms.
+    assert right.clock_error_ns < 2_000 and wrong.clock_error_ns > 10_000_000
+    assert right.clock_faults == 0 and wrong.clock_faults > 0
+    # No finding rests on two clocks.
+    assert wrong.top1 and wrong.false_findings == 0
 
 
 def test_the_verb_prints_a_table_and_json() -> None:

@@ -12,6 +12,8 @@ from int_analyzer.profile import ABSENT
 
 CLEAR_RISE = 50.0
 """A few frames do not make packets so many times slower."""
+PAUSED_WHOLE = 0.8
+"""Pauses are not seen themselves."""
 BEST = 0.94
 """Nothing seen through a mirror is certain."""
 
@@ -52,7 +54,9 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
         (1 - 0.5 * cut, f"{cut:.0%} of the packets have a cut stack") if cut >= 0.01 else (1.0, ""),
         (0.9, "the telemetry names no port") if int(queues.port[queue]) == ABSENT else (1.0, ""),
     ]
-    if place.role == VICTIM:
+    if place.role == VICTIM and place.paused is not None:
+        factors.append((PAUSED_WHOLE, "that it is held up as a whole is concluded"))
+    elif place.role == VICTIM:
         share = place.waiting_share
         factors.append((0.5 + 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if share < 0.9 else (1.0, ""))
     else:

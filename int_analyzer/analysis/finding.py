@@ -198,11 +198,16 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
         sentences.append(
             f"what passes here did not rise although packets waited (× {plain(place.held, 2)} of calm time): it may be held up as a whole"
         )
-    if place.role == VICTIM and place.root not in place.waits_for:
+    if place.paused is not None:
+        sentences.append(
+            f"it empties at {place.paused.drain:.0%} of its link speed (depth ÷ wait), and {place.paused.filled:.0%} of what waits in "
+            f"{port_label(view, profile, place.paused.by)} came from here: that one holds it up as a whole"
+        )
+    if place.role == VICTIM and place.root not in ({*place.waits_for} if place.paused is None else {place.paused.by}):
         sentences.append(f"that one waits in turn: the walk ends at {port_label(view, profile, place.root)}")
     if place.circle:
         sentences.append("the queues wait for each other in a circle (a pause deadlock?); the first to fill is taken for the root")
-    if not place.waits_for:
+    if not place.waits_for and place.paused is None:
         sentences.append(
             "no further hop is seen downstream of it" if place.nothing_after else "everything downstream on the same paths is calm"
         )

@@ -1,4 +1,8 @@
-"""The wait-for walk: a congested queue whose packets go on to a congested queue waits for it; where the walk ends is a root."""
+"""The wait-for walk: a congested queue whose packets go on to a congested queue waits for it; where the walk ends is a root.
+
+A pause (IEEE 802.1Qbb) stops all that waits in a port, whatever it is for, on behalf of what the port has sent before: soon most of
+what waits there is for other places. So a port that hardly empties waits for the next queue that it fills, too.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,19 @@ HELD_SHARE = 0.2
 """With pauses a queue is held up as a whole: less of the waiting is enough when what passes did not rise although packets waited."""
 OVERLAP = 0.5
 """Two queues are congested together when one is for so much of the other's congested time."""
+FILLS = 0.25
+"""A port fills a queue when of what waits there so much came from it as a share of the even part of all ports before the queue."""
 
 ROOT, VICTIM = "root", "victim"
+
+
+@dataclass(frozen=True)
+class Paused:
+    """A queue that hardly empties: drain rate ÷ link speed, the next queue, and which share of what waits in that one came from it."""
+
+    drain: float
+    by: int
+    filled: float
 
 
 @dataclass(frozen=True)
@@ -27,8 +42,8 @@ class Place:
     """A congested queue's place in the wait-for graph.
 
     `waits_for`: share of its waiting by next congested queue downstream; `root`: the queue where the walk from here ends (itself
-    for a root); `last_seen`: share of its waiting for which no further hop is seen; `held`: load ÷ load in calm time, where that made it
-    a victim; `circle`: the walk came back to where it was.
+    for a root); `last_seen`: share of its waiting for which no further hop is seen; `circle`: the walk came back to where it was.
+    Of a victim that is held up as a whole: `held`, load ÷ load in calm time, or `paused`.
     """
 
     role: str
@@ -37,6 +52,7 @@ class Place:
     last_seen: float
     held: float | None
     circle: bool
+    paused: Paused | None = None
 
     @property
     def nothing_after(self) -> bool:
@@ -59,33 +75,71 @@ def place_all(
     by_queue = {congestion.queue: congestion for congestion in congestions}
     waits: dict[int, dict[int, float]] = {}
     last_seen: dict[int, float] = {}
-    held: dict[int, float | None] = {}
+    held: dict[int, float] = {}
+    paused: dict[int, Paused] = {}
+    following: dict[int, int] = {}
+    filling = _Filling(view, by_queue, crossed)
     for congestion in congestions:
-        queue = congestion.queue
+        queue, drain = congestion.queue, drains[congestion.queue]
         waits[queue], last_seen[queue] = _waits_for(view, congestion, by_queue, crossed)
         share = sum(waits[queue].values())
-        held[queue] = _held(view, congestion, drains[queue]) if HELD_SHARE <= share < VICTIM_SHARE else None
-    following = {
-        queue: max(waits_for.items(), key=lambda item: item[1])[0]
-        for queue, waits_for in waits.items()
-        if (sum(waits_for.values()) >= VICTIM_SHARE and not _at_full_speed(drains[queue])) or held[queue] is not None
-    }
+        if share >= VICTIM_SHARE:
+            if drain is None or drain < FULL:
+                following[queue] = _heaviest(waits[queue])
+        elif drain is not None:
+            by = filling.filled_by(congestion) if drain < SLOW else None
+            if by is not None:
+                paused[queue] = Paused(drain, *by)
+                following[queue] = by[0]
+        elif share >= HELD_SHARE:
+            load = held_up(view, congestion)
+            if load is not None:
+                held[queue] = load
+                following[queue] = _heaviest(waits[queue])
     places = {}
     for queue, waits_for in waits.items():
         root, circle = _walk(queue, following, by_queue)
-        places[queue] = Place(ROOT if root == queue else VICTIM, root, waits_for, last_seen[queue], held[queue], circle)
+        role = ROOT if root == queue else VICTIM
+        places[queue] = Place(role, root, waits_for, last_seen[queue], held.get(queue), circle, paused.get(queue))
     return places
 
 
-def _held(view: View, congestion: Congestion, drain: float | None) -> float | None:
-    """What passed ÷ what passes at other times (or what the link could carry), if less passed than could; None if not, or unknown."""
-    if drain is not None:
-        return drain if drain < SLOW else None
-    return held_up(view, congestion)
+class _Filling:
+    """Where the packets come from that wait in congested queues."""
+
+    def __init__(self, view: View, by_queue: dict[int, Congestion], crossed: dict[int, list[tuple[int, int]]]) -> None:
+        self._view, self._by_queue, self._crossed = view, by_queue, crossed
+        self._known: dict[int, dict[int, float]] = {}
+
+    def filled_by(self, congestion: Congestion) -> tuple[int, float] | None:
+        """The next queue that is congested at the same time and filled by this one, and this one's share of what waits there; or None."""
+        queue, queues = congestion.queue, self._view.paths.queues
+        following = {after for path, position in self._crossed.get(queue, []) for after in queues[path][position + 1 : position + 2]}
+        found: list[tuple[float, int]] = []
+        for after in following & self._by_queue.keys() - {queue}:
+            shares = self._shares(after)
+            share = shares.get(queue, 0.0)
+            if share * len(shares) >= FILLS and congestion.overlap(self._by_queue[after]) >= OVERLAP:
+                found.append((share, after))
+        share, after = max(found, default=(0.0, queue))
+        return (after, share) if found else None
+
+    def _shares(self, queue: int) -> dict[int, float]:
+        """Shares of what waits in a congested queue by the queue before it."""
+        if queue not in self._known:
+            waiting = waiting_by_path(self._view, self._by_queue[queue], self._crossed[queue])
+            total, position_on = sum(waiting.values()), dict(reversed(self._crossed[queue]))
+            shares: dict[int, float] = defaultdict(float)
+            for path, waited in waiting.items():
+                if position_on[path] > 0 and waited > 0:
+                    shares[self._view.paths.queues[path][position_on[path] - 1]] += waited / total
+            self._known[queue] = shares
+        return self._known[queue]
 
 
-def _at_full_speed(drain: float | None) -> bool:
-    return drain is not None and drain >= FULL
+def _heaviest(waits_for: dict[int, float]) -> int:
+    """The queue that most of the waiting is for."""
+    return max(waits_for, key=lambda queue: waits_for[queue])
 
 
 def _waits_for(

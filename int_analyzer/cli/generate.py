@@ -16,8 +16,14 @@ EXAMPLES = """Examples:
   int-analyzer generate incast -o incast.pcap
   int-analyzer analyze incast.pcap --profile incast.profile.toml      and compare with incast.truth.json
   int-analyzer generate slow-link -o x.pcapng.zst --leaves 32 --spines 16 --hosts 8 --snaplen 256
+  int-analyzer generate incast -o x.pcap --sampling 0.01 --loss 0.5 --skew-ms 50     bad telemetry: the same port has to be found
   int-analyzer generate healthy --format report-2.0 --seed 7 -o - | int-analyzer analyze -
 """
+
+MOST_SKEW_MS = 3_600_000
+"""An hour: no fault of a clock looks like more."""
+ROUNDED = 0.02
+"""By so much a share may differ from 1 ÷ N: 0.33 is one in three."""
 
 
 def generate(
@@ -52,6 +58,39 @@ def generate(
             max=1,
             metavar="RATIO",
             help="Background traffic, of the hosts' links. Default: the scenario's.",
+            show_default=False,
+        ),
+    ] = None,
+    sampling: Annotated[
+        float | None,
+        typer.Option(
+            "--sampling",
+            min=0.000001,
+            max=1,
+            metavar="RATIO",
+            help="Share of the packets that carry telemetry: 1, 0.5, … 0.01, one in so many. Default: the scenario's, mostly 1.",
+            show_default=False,
+        ),
+    ] = None,
+    loss: Annotated[
+        float | None,
+        typer.Option(
+            "--loss",
+            min=0,
+            max=0.99,
+            metavar="RATIO",
+            help="Share of the mirrored packets or reports that never arrive. Default: the scenario's, mostly 0.",
+            show_default=False,
+        ),
+    ] = None,
+    skew_ms: Annotated[
+        float | None,
+        typer.Option(
+            "--skew-ms",
+            min=0,
+            max=MOST_SKEW_MS,
+            metavar="MS",
+            help="Clocks of switches are off by up to so much, both ways. Default: the scenario's, mostly 50 ns.",
             show_default=False,
         ),
     ] = None,
@@ -92,11 +131,13 @@ def generate(
     if mirror is not None and not emission.mirrored:
         raise typer.BadParameter(f"--mirror: {emission.name} is sent by the switches themselves; only packets are mirrored")
     around = MIRRORS[_known(mirror, MIRRORS, "--mirror")] if mirror is not None else MIRRORS["erspan3"] if emission.mirrored else 0
+    one_in = None if sampling is None else _one_in(sampling)
+    knobs = Knobs(seed, leaves, spines, hosts, seconds, packets, load, one_in, loss, skew_ms)
     if output != STANDARD and not Path(output).parent.is_dir():
         # before somebody waits for a simulation
         raise SourceError(output, "there is no such folder")
     with counting_bar("simulating", wanted=not quiet):
-        trace = simulate_scenario(scenario, Knobs(seed, leaves, spines, hosts, seconds, packets, load))
+        trace = simulate_scenario(scenario, knobs)
     with counting_bar("writing", wanted=not quiet) as progress:
         written = write_capture(trace, output, emission, mirror=around, snaplen=snaplen, progress=progress)
     companions = write_companions(trace, output, emission)
@@ -126,6 +167,15 @@ def _choices() -> str:
         formats.add(" ", emission.name, emission.title)
     parts = (("Scenarios:", scenarios), ("Formats:", formats))
     return "\n\n".join("\n".join((title, "", "\b", *grid.lines())) for title, grid in parts)
+
+
+def _one_in(share: float) -> int:
+    """N of the share 1 ÷ N, which may be rounded: one packet in N is chosen."""
+    number = round(1 / share)
+    if abs(share * number - 1) > ROUNDED:
+        near = " and ".join(f"{1 / count:.3g}" for count in (int(1 / share), int(1 / share) + 1))
+        raise typer.BadParameter(f"--sampling: one packet in so many carries telemetry; nearest to {share:g} are {near}")
+    return number
 
 
 def _known(name: str, choices: dict[str, Any], option: str) -> str:

@@ -23,6 +23,7 @@ HEADS = (
     "found",
     "events",
     "hosts",
+    "clocks off by",
 )
 _BINS = ("said with", "findings", "mean confidence", "were right")
 
@@ -61,6 +62,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         figure.share(row.culprit_recall),
         figure.share(row.events_found),
         figure.share(row.hosts_found),
+        figure.duration(row.clock_error_max_ns),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from int_analyzer.analysis.clock import BOTH, REFERENCE
 from int_analyzer.analysis.summary import Finding, Summary
 from int_analyzer.scoring.truth import FlowKey, Happening, HostTrouble, Root, Truth
 
@@ -19,8 +20,9 @@ class Score:
 
     top1: the first answer is right; without a root in the truth: no port is blamed, and every event is told. recall: share of the roots
     that are named as roots. false_findings: ports named as roots, or hosts blamed, that are neither. confused: of these, victims of a
-    true root. start_error_ns and cause: of the first right root. hosts_found: share of the hosts that are the cause, named as such. judged:
-    (confidence, right) of every finding that is no victim.
+    true root. start_error_ns and cause: of the first right root. hosts_found: share of the hosts that are the cause, named as such.
+    clock_error_ns: the largest error of a clock's offset among nodes of which both directions are seen. clock_faults: windows in which
+    packets came before they were sent, by these clocks. judged: (confidence, right) of every finding that is no victim.
     """
 
     top1: bool
@@ -33,6 +35,8 @@ class Score:
     culprit_recall: float | None
     events_found: float | None
     hosts_found: float | None
+    clock_error_ns: int | None
+    clock_faults: int
     judged: tuple[tuple[float, bool], ...]
     seconds: float
 
@@ -65,6 +69,8 @@ def score(summary: Summary, truth: Truth) -> Score:
         culprit_recall=recall,
         events_found=sum(events) / len(events) if events else None,
         hosts_found=sum(hosts) / len(hosts) if hosts else None,
+        clock_error_ns=_clock_error(summary, truth),
+        clock_faults=summary.quality.clock_faults if summary.quality is not None else 0,
         judged=tuple((finding.confidence, ok) for finding, ok in zip(answers, right, strict=True)),
         seconds=(summary.capture.seconds or 0.0) if summary.capture is not None else 0.0,
     )
@@ -109,3 +115,15 @@ def _happened(happening: Happening, summary: Summary) -> bool:
         and happening.start_ns - EVENT_ERROR_NS <= event.start_ns <= seen_by_ns + EVENT_ERROR_NS
         for event in summary.events
     )
+
+
+def _clock_error(summary: Summary, truth: Truth) -> int | None:
+    """How far off the worst of the offsets is that are said against a reference; None where none can be compared."""
+    references = {clock.node: truth.clocks.get(clock.node_id) for clock in summary.clocks if clock.how == REFERENCE}
+    errors = []
+    for clock in summary.clocks:
+        true, reference = truth.clocks.get(clock.node_id), references.get(clock.reference or "")
+        if clock.how == BOTH and clock.unit == "ns" and true is not None and reference is not None:
+            assert clock.offset is not None and clock.at_ns is not None
+            errors.append(abs(clock.offset - (true.ahead(clock.at_ns) - reference.ahead(clock.at_ns))))
+    return round(max(errors)) if errors else None

@@ -19,7 +19,8 @@ CALIBRATION_EDGES = (0.0, 0.5, 0.7, 0.8, 0.9, 1.0)
 class Row:
     """Scores of one scenario together. Shares are 0…1, None where no truth asks for them; start errors are those of right first roots.
 
-    false_per_second: findings that are wrong ÷ seconds of capture.
+    false_per_second: findings that are wrong ÷ seconds of capture. clock_error_max_ns: of the offset of any clock. clock_faults: windows in
+    which packets came before they were sent, by the clocks as they were estimated.
     """
 
     scenario: str
@@ -36,6 +37,8 @@ class Row:
     culprit_recall: float | None
     events_found: float | None
     hosts_found: float | None
+    clock_error_max_ns: int | None
+    clock_faults: int
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,8 @@ def _row(scenario: str, scores: list[Score]) -> Row:
         culprit_recall=_mean(entry.culprit_recall for entry in scores),
         events_found=_mean(entry.events_found for entry in scores),
         hosts_found=_mean(entry.hosts_found for entry in scores),
+        clock_error_max_ns=max((entry.clock_error_ns for entry in scores if entry.clock_error_ns is not None), default=None),
+        clock_faults=sum(entry.clock_faults for entry in scores),
     )
 
 

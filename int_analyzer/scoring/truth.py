@@ -1,7 +1,7 @@
 """What really happened: the truth file beside a capture, simulated or of a real data plane.
 
 `congested` lists the roots. A root is a queue that is congested of itself, or a link that loses packets; what only waits for it is in its
-`victim_ports`. `events` lists what happened besides, `hosts` what a host did.
+`victim_ports`. `events` lists what happened besides, `hosts` what a host did, `clocks` by how much the clocks of nodes are off.
 """
 
 from __future__ import annotations
@@ -53,6 +53,19 @@ class HostTrouble:
 
 
 @dataclass(frozen=True)
+class TrueClock:
+    """A node's clock: `offset_ns` ahead of the right time at `since_ns`, and what it gains since."""
+
+    offset_ns: int
+    drift_ppm: float
+    since_ns: int
+
+    def ahead(self, time_ns: int) -> float:
+        """How many ns it is ahead of the right time, then."""
+        return self.offset_ns + self.drift_ppm * 1e-6 * (time_ns - self.since_ns)
+
+
+@dataclass(frozen=True)
 class Truth:
     """All that really happened in a capture."""
 
@@ -61,6 +74,7 @@ class Truth:
     roots: tuple[Root, ...] = ()
     events: tuple[Happening, ...] = ()
     hosts: tuple[HostTrouble, ...] = ()
+    clocks: dict[int, TrueClock] = field(default_factory=dict)
     document: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -89,6 +103,10 @@ def truth_of(document: dict[str, Any], scenario: str = "") -> Truth:
         roots=_roots(document["congested"]),
         events=tuple(_happening(entry) for entry in document.get("events", ())),
         hosts=tuple(HostTrouble(entry["host"], entry["cause"], entry.get("name")) for entry in document.get("hosts", ())),
+        clocks={
+            int(node): TrueClock(entry["offset_ns"], entry["drift_ppm"], entry["at_ns"])
+            for node, entry in document.get("clocks", {}).items()
+        },
         document=document,
     )
 

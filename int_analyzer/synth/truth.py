@@ -91,7 +91,11 @@ def tell_truth(scene: Scene, settings: Settings, clocks: Clocks, flows: Flows, w
         "events": [_event(scene, event, flows) for event in scene.events],
         "hosts": [_host(scene, trouble, when) for trouble in scene.hosts],
         "clocks": {
-            str(fabric.node_id(site)): {"offset_ns": int(clocks.offset_ns[site]), "drift_ppm": float(clocks.drift_ppb[site]) / 1000}
+            str(fabric.node_id(site)): {
+                "offset_ns": int(clocks.offset_ns[site]),
+                "drift_ppm": float(clocks.drift_ppb[site]) / 1000,
+                "at_ns": EPOCH_NS,
+            }
             for site in range(fabric.hosts, fabric.sites)
         },
         "telemetry": {
