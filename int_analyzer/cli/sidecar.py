@@ -15,6 +15,7 @@ EXAMPLES = """Examples:
   int-analyzer sidecar --interface eth1                     a mirror port, until SIGTERM
   int-analyzer sidecar --interface eth1 --reports udp://0.0.0.0:32766 --profile fabric.toml --state /var/lib/int-analyzer
   int-analyzer sidecar -i eth1 --listen 127.0.0.1:9464      and a page, /metrics and a JSON API there
+  int-analyzer sidecar -i eth1 --connections polling        a part of the RoCEv2 connections at a time: bounded cost
   int-analyzer sidecar --replay mirror.pcap --speed 1       findings as they would have come, one JSON object a line
   int-analyzer sidecar --replay day.pcap.zst --speed inf --output findings.jsonl
 """
@@ -40,6 +41,14 @@ def sidecar(
     speed: Annotated[
         float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
     ] = 1.0,
+    connections: Annotated[
+        str,
+        typer.Option(
+            "--connections",
+            metavar="full|polling[:N/M]",
+            help="Follow all RoCEv2 connections, or by their hosts N of M parts, another one every second (1/8).",
+        ),
+    ] = "full",
     profile: ProfileOption = None,
     output: Annotated[
         Path | None,
@@ -86,8 +95,13 @@ def sidecar(
     if not speed > 0:
         raise typer.BadParameter("--speed is a number above 0, or inf")
     from int_analyzer.sidecar import assembly
+    from int_analyzer.sidecar.polling import parse_polling
     from int_analyzer.sidecar.server import Listening
 
+    try:
+        polling = parse_polling(connections)
+    except ValueError as error:
+        raise typer.BadParameter(f"--connections: {error}") from error
     assembly.run(
         assembly.Options(
             interfaces=interface or [],
@@ -97,6 +111,7 @@ def sidecar(
             reports=reports or [],
             replay=replay,
             speed=speed,
+            connections=polling,
             profile=profile,
             output=output,
             state=state,

@@ -20,6 +20,7 @@ from int_analyzer.reading import is_large
 from int_analyzer.result import warm_up
 from int_analyzer.sidecar.checkpoint import Checkpoint
 from int_analyzer.sidecar.event_log import EventLog
+from int_analyzer.sidecar.polling import FULL, Polling
 from int_analyzer.sidecar.recorder import Recorder
 from int_analyzer.sidecar.server import Listening, Server, require_extra
 from int_analyzer.sidecar.service import Sidecar, Sink
@@ -32,8 +33,8 @@ class Options:
     """What the command line said.
 
     interfaces: to capture on, each with `threads` rings; expression: of a kernel filter; reports: addresses of UDP sockets;
-    replay: a capture instead of these, at `speed` capture seconds per second; state: folder of the checkpoint; stay: answer over HTTP
-    when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders;
+    replay: a capture instead of these, at `speed` capture seconds per second; connections: which are followed; state: folder of the
+    checkpoint; stay: answer over HTTP when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders;
     screen: show every second on the terminal, instead of printing findings.
     """
 
@@ -44,6 +45,7 @@ class Options:
     reports: Sequence[str] = ()
     replay: str | None = None
     speed: float = 1.0
+    connections: Polling = FULL
     profile: Path | None = None
     output: Path | None = None
     state: Path | None = None
@@ -67,6 +69,7 @@ def run(options: Options) -> None:
             sinks=_sinks(options, recorder),
             checkpoint=Checkpoint(options.state) if options.state is not None else None,
             compiled=compiled,
+            connections=options.connections,
         )
         stack.callback(sidecar.close)
         server = Server(options.listening) if options.listening is not None else None

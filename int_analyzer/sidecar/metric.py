@@ -106,6 +106,15 @@ METRICS = (
     Metric("int_analyzer_checkpoint_faults", COUNTER, (), "Checkpoints that could not be written."),
     Metric("int_analyzer_checkpoint_age_seconds", GAUGE, (), "Capture time since the last checkpoint; absent without --state."),
     Metric("int_analyzer_tick_age_seconds", GAUGE, (), "Time since the last tick: a second, or the sidecar hangs."),
+    Metric("int_analyzer_connection_tracking_info", GAUGE, ("mode",), "Always 1; the mode is full or polling."),
+    Metric(
+        "int_analyzer_connection_coverage_ratio",
+        GAUGE,
+        ("of",),
+        "Share of RoCEv2 connections, of their packets and of time that is followed, in the last ten seconds: all that is said of "
+        "connections is of this share.",
+        "3",
+    ),
     Metric("int_analyzer_flows_evicted", GAUGE, (), "Flows of the last ten seconds that were forgotten for lack of room."),
 )
 

@@ -63,7 +63,7 @@ class Lane:
                 self.lost += packets
                 return
             if state is None:
-                state = self._open[number] = State(self._capacity)
+                state = self._open[number] = State(self._capacity, turn=number)
             if number < self.closed:
                 self.late += packets
             self.packets += packets
