@@ -63,17 +63,21 @@ def run(options: Options) -> None:
     compiled = options.replay is None or is_large([options.replay])
     with ExitStack() as stack:
         source = stack.enter_context(open_source(options.replay)) if options.replay is not None else None
-        recorder = Recorder(options.recordings) if options.recordings is not None else None
         sidecar = Sidecar(
             options.profile,
-            sinks=_sinks(options, recorder),
+            sinks=_sinks(options),
             checkpoint=Checkpoint(options.state) if options.state is not None else None,
             compiled=compiled,
             connections=options.connections,
         )
         stack.callback(sidecar.close)
+        recorder = None
+        if options.recordings is not None:
+            recorder = Recorder(options.recordings, profile=lambda: sidecar.profile)
+            sidecar.sinks.append(recorder)
+            sidecar.on_tick.append(recorder.reach)
         server = Server(options.listening) if options.listening is not None else None
-        _connect(sidecar, options, recorder, stack)
+        _connect(sidecar, options, stack)
         tap = recorder.tap if recorder is not None else _untapped
         _open_live(sidecar, options, tap)
         if options.replay is None:
@@ -110,20 +114,16 @@ def run(options: Options) -> None:
             continue
 
 
-def _sinks(options: Options, recorder: Recorder | None) -> list[Sink]:
+def _sinks(options: Options) -> list[Sink]:
     """Where events go."""
     sinks: list[Sink] = [] if options.screen and options.output is None else [EventLog(options.output)]
-    if recorder is not None:
-        sinks.append(recorder)
     if options.webhook is not None:
         sinks.append(Webhook(options.webhook))
     return sinks
 
 
-def _connect(sidecar: Sidecar, options: Options, recorder: Recorder | None, stack: ExitStack) -> None:
+def _connect(sidecar: Sidecar, options: Options, stack: ExitStack) -> None:
     """What is done after every second and every tick."""
-    if recorder is not None:
-        sidecar.on_tick.append(recorder.reach)
     if options.parquet is not None:
         from int_analyzer.sidecar.queue_log import QueueLog
 
