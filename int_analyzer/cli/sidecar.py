@@ -32,6 +32,14 @@ def sidecar(
     ] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Rings of each interface, which share its flows.")] = 1,
     ring_mb: Annotated[int, typer.Option("--ring-mb", min=4, metavar="MB", help="Size of each ring.")] = 64,
+    timestamps: Annotated[
+        str,
+        typer.Option(
+            "--timestamps",
+            metavar="auto|hardware|kernel",
+            help="Whose times: the interface's where it has a clock that is set, else the kernel's; or one of both, or nothing.",
+        ),
+    ] = "auto",
     filter: Annotated[
         str | None, typer.Option("--filter", metavar="EXPR", help="Let only these packets in: pcap-filter(7).", show_default=False)
     ] = None,
@@ -94,10 +102,13 @@ def sidecar(
         raise typer.BadParameter("give --interface or --reports (or both), or else --replay")
     if not speed > 0:
         raise typer.BadParameter("--speed is a number above 0, or inf")
+    from int_analyzer.live import timestamp
     from int_analyzer.sidecar import assembly
     from int_analyzer.sidecar.polling import parse_polling
     from int_analyzer.sidecar.server import Listening
 
+    if timestamps not in timestamp.CHOICES:
+        raise typer.BadParameter(f"--timestamps is one of {', '.join(timestamp.CHOICES)}")
     try:
         polling = parse_polling(connections)
     except ValueError as error:
@@ -107,6 +118,7 @@ def sidecar(
             interfaces=interface or [],
             threads=threads,
             ring_mb=ring_mb,
+            timestamps=timestamps,
             expression=filter or "",
             reports=reports or [],
             replay=replay,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from int_analyzer.capture import open_source
+from int_analyzer.live import timestamp
 from int_analyzer.live.filter import compile_filter
 from int_analyzer.live.intake import Intake
 from int_analyzer.live.privilege import drop_privileges
@@ -32,15 +33,16 @@ from int_analyzer.sidecar.webhook import Webhook
 class Options:
     """What the command line said.
 
-    interfaces: to capture on, each with `threads` rings; expression: of a kernel filter; reports: addresses of UDP sockets;
-    replay: a capture instead of these, at `speed` capture seconds per second; connections: which are followed; state: folder of the
-    checkpoint; stay: answer over HTTP when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders;
+    interfaces: to capture on, each with `threads` rings; timestamps: whose; expression: of a kernel filter; reports: addresses of UDP
+    sockets; replay: a capture instead of these, at `speed` capture seconds per second; connections: which are followed; state: folder of
+    the checkpoint; stay: answer over HTTP when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders;
     screen: show every second on the terminal, instead of printing findings.
     """
 
     interfaces: Sequence[str] = ()
     threads: int = 1
     ring_mb: int = 64
+    timestamps: str = timestamp.AUTO
     expression: str = ""
     reports: Sequence[str] = ()
     replay: str | None = None
@@ -147,8 +149,9 @@ def _open_live(sidecar: Sidecar, options: Options, tap: Callable[[Intake], Intak
     for number, interface in enumerate(options.interfaces):
         fanout = os.getpid() + number if options.threads > 1 else None
         for _ in range(options.threads):
-            ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled)
+            ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled, timestamps=options.timestamps)
             sidecar.add(tap(ring))
+        print(f"{interface}: packets are stamped by: {ring.clock}", file=sys.stderr)
     for address in options.reports:
         intake = ReportSocket(*parse_address(address))
         sidecar.add(tap(intake), report_port=intake.port)

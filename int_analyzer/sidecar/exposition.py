@@ -69,6 +69,7 @@ class Exposition(Collector):
             ):
                 known = sources.setdefault(metric, {})
                 known[labels] = known.get(labels, 0) + value
+            sources.setdefault("source_clock_info", {})[name, intake.clock.partition(":")[0]] = 1
             up = sources.setdefault("source_up", {})
             up[(name,)] = min(up.get((name,), 1), 0 if intake.fault else 1)
         for metric, known in sources.items():

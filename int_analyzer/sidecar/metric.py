@@ -86,6 +86,13 @@ METRICS = (
     Metric("int_analyzer_findings_started", COUNTER, ("role",), "Findings that began.", "3"),
     Metric("int_analyzer_trust", GAUGE, ("grade",), "1 for the grade of trust in the last ten seconds, 0 for the others.", "4"),
     Metric("int_analyzer_source_up", GAUGE, ("source",), "0 while a source cannot be read: its interface is down or gone.", "one a source"),
+    Metric(
+        "int_analyzer_source_clock_info",
+        GAUGE,
+        ("source", "clock"),
+        "Always 1; whose times the packets have: hardware (the interface's), kernel, or capture (a replay's).",
+        "one a source",
+    ),
     Metric("int_analyzer_source_packets", COUNTER, ("source",), "Packets folded.", "one a source"),
     Metric("int_analyzer_source_late_packets", COUNTER, ("source",), "Packets that came after their second was closed.", "one a source"),
     Metric(

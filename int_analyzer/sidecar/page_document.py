@@ -185,6 +185,7 @@ def _source(worker: Any) -> dict[str, Any]:
     return {
         "name": worker.intake.name,
         "fault": worker.intake.fault,
+        "clock": worker.intake.clock,
         "packets": figure.count(lane.packets),
         "late": figure.count(lane.late),
         "kernel": figure.count(losses.kernel),

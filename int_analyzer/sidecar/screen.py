@@ -110,7 +110,7 @@ def _queues(queues: list[dict[str, Any]]) -> Table:
 
 
 def _source(source: dict[str, Any]) -> Text:
-    told = f"{source['name']}: {source['packets']} packets"
+    told = f"{source['name']}: {source['packets']} packets, clock: {source['clock']}"
     lost = f", not folded: {source['kernel']} dropped by the kernel, {source['own']} shed, {source['time']} of another time"
     fault = f" — {source['fault']}" if source["fault"] else ""
     return Text(told + (lost if source["lost"] else "") + fault, style="red" if source["lost"] or source["fault"] else "dim")
