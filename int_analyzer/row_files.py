@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -113,12 +113,13 @@ class ParquetFolder:
 
     The files appear when it is left without an error.
 
-    Units and meanings of the columns stand in the files' schema metadata.
+    Units and meanings of the columns stand in the files' schema metadata, and with them what else `said` says of the rows.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], with_file: bool = False) -> None:
+    def __init__(self, folder: str | os.PathLike[str], with_file: bool = False, said: Mapping[str, str] | None = None) -> None:
         self.folder = Path(folder)
         self._with_file = with_file
+        self._said = dict(said or {})
         self._stack = ExitStack()
         self._writers: dict[str, RowGroups] = {}
 
@@ -128,7 +129,8 @@ class ParquetFolder:
                 stack.callback(_remove_empty, _make_folders(self.folder))
                 for table in schema.TABLES:
                     part = stack.enter_context(replacing(self.folder / f"{table}.parquet"))
-                    writer = RowGroups(str(part), tables.arrow_schema(table, self._with_file))
+                    arrow = tables.arrow_schema(table, self._with_file)
+                    writer = RowGroups(str(part), arrow.with_metadata({**(arrow.metadata or {}), **self._said}))
                     self._writers[table] = stack.enter_context(writer)
             except OSError as error:
                 raise SourceError(self.folder, error.strerror or str(error)) from error

@@ -548,9 +548,12 @@ class Tracker:
 
 def expected(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, Any]]:
     """What a state must know after these packets, in the form of `known`."""
-    tracker = Tracker()
-    for packet in packets:
-        tracker.count(packet)
+    return expected_in_turns([packets])
+
+
+def _told(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """The same, and how many acknowledgements made each pair."""
+    tracker = _tracked(packets)
     result = {}
     for key, direction in tracker.directions.items():
         while direction.peer is None and direction.runs:
@@ -561,7 +564,7 @@ def expected(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, 
             order.counters["unfilled"] += sum((last >> 10) - (time >> 10) << 10 > REORDER_NS for time in order.holes.values())
         result[key] = {
             "peer": direction.peer.key if direction.peer is not None else None,
-            "verified": direction.peer is not None and direction.matches >= VERIFIED,
+            "matches": direction.matches if direction.peer is not None else 0,
             **{
                 what: requests[what] + responses[what]
                 for what in ("data", "retransmitted", "out_of_order", "duplicates", "unfilled", "rewinds", "restarts")
@@ -578,12 +581,56 @@ def expected(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, 
     return result
 
 
-def expected_marks(packets: Sequence[Packet]) -> list[tuple[Any, ...]]:
-    """What the journal must hold: time, direction, kind, whether a message begins and ends, PSN, bytes."""
+def _tracked(packets: Sequence[Packet]) -> Tracker:
     tracker = Tracker()
     for packet in packets:
         tracker.count(packet)
-    return sorted(tracker.marks)
+    return tracker
+
+
+_PEERS = ("peer", "matches")
+
+
+def expected_in_turns(turns: Sequence[Sequence[Packet]]) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """What a state must know after turns of which nothing goes on in the next: each is a capture of its own, and counts add up."""
+    whole: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for turn in turns:
+        for key, now in _told(turn).items():
+            before = whole.get(key, now)
+            if before is not now:
+                now = {what: _added(what, before[what], now[what]) for what in now} | _later_peer(before, now)
+            whole[key] = now
+    # two turns may have paired them differently
+    parted = [key for key, direction in whole.items() if direction["peer"] is not None and whole[direction["peer"]]["peer"] != key]
+    for key, direction in whole.items():
+        if key in parted:
+            direction |= {"peer": None, "matches": 0}
+        direction["verified"] = direction.pop("matches") >= VERIFIED and direction["peer"] is not None
+    return whole
+
+
+def _later_peer(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    if now["peer"] is None:
+        return {what: before[what] for what in _PEERS}
+    return {"matches": now["matches"] + (before["matches"] if before["peer"] == now["peer"] else 0)}
+
+
+def _added(what: str, before: Any, now: Any) -> Any:
+    if what in _PEERS:
+        return now
+    if what == "rewound":
+        return _span([time for time in (*before, *now) if time])
+    if what in ("fct", "one_sided"):
+        return before[0] + now[0], before[1] + now[1], max(before[2], now[2])
+    if what == "rtt":
+        least = min((rtt[2] for rtt in (before, now) if rtt[0]), default=0)
+        return before[0] + now[0], before[1] + now[1], least, max(before[3], now[3])
+    return tuple(map(sum, zip(before, now, strict=True))) if isinstance(now, tuple) else before + now
+
+
+def expected_marks(packets: Sequence[Packet]) -> list[tuple[Any, ...]]:
+    """What the journal must hold: time, direction, kind, whether a message begins and ends, PSN, bytes."""
+    return sorted(_tracked(packets).marks)
 
 
 def known_marks(view: View) -> list[tuple[Any, ...]]:

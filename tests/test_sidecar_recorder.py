@@ -13,7 +13,7 @@ from test_sidecar import replayed
 from test_sidecar_sliding import filled
 from traffic import CONGESTED, HEALTHY, LENGTH, SECOND, START, Timed, in_turn, pcap
 
-from int_analyzer import analyze
+from int_analyzer import analyze, read
 from int_analyzer.capture import open_source
 from int_analyzer.capture.walk import records
 from int_analyzer.cli import main
@@ -77,6 +77,17 @@ def test_a_recording_says_what_it_is_of_and_shows_it_again(taken: tuple[Path, li
     assert [(finding.node, finding.port) for finding in again] == [("2", "2")]
 
 
+def test_around_a_finding_stand_all_rows_in_full_and_say_of_which_finding_they_are(taken: tuple[Path, list[Event]]) -> None:
+    path, heard = taken
+    rows = {table: pyarrow.parquet.read_table(path.with_suffix("") / f"{table}.parquet") for table in ("packets", "hops", "roce")}
+    for table, found in rows.items():
+        assert found.to_pylist() == [row for batch in read([str(path)]) for row in batch.rows(table).to_pylist()]
+        assert found.schema.metadata[b"finding"].decode() == heard[0].finding["id"]
+    start = heard[0].finding["start_ns"]
+    assert rows["packets"]["time_ns"].to_pylist() == [time for time, _ in TIMED if start - BEFORE_NS <= time < start + AFTER_NS]
+    assert rows["hops"].num_rows == 3 * rows["packets"].num_rows and rows["hops"]["queue_depth_raw"].to_numpy().max() == 79
+
+
 def test_memory_for_packets_is_bounded(tmp_path: Path) -> None:
     recorder, _ = recorded(tmp_path, in_turn(CONGESTED), kept=100_000)
     assert sum(len(piece.data) for piece in recorder._pieces) <= 100_000 and len(recorder._pieces) > 1
@@ -85,12 +96,15 @@ def test_memory_for_packets_is_bounded(tmp_path: Path) -> None:
 def test_recordings_give_way_to_newer_ones_within_the_budget(tmp_path: Path) -> None:
     for number in range(5):
         old = tmp_path / f"old-{number}.pcapng"
-        old.write_bytes(bytes(100_000))
+        old.write_bytes(bytes(50_000))
+        (tmp_path / f"old-{number}").mkdir()
+        (tmp_path / f"old-{number}/hops.parquet").write_bytes(bytes(50_000))
         os.utime(old, (number, number))
     recorded(tmp_path, in_turn(CONGESTED), budget=500_000)
     left = sorted(path.name for path in tmp_path.glob("*.pcapng"))
     assert "old-0.pcapng" not in left and "old-4.pcapng" in left and any(name.startswith("2-2-0") for name in left)
-    assert sum((tmp_path / name).stat().st_size for name in left) <= 500_000
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.*") if path.is_file()) <= 500_000
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == [name.removesuffix(".pcapng") for name in left]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

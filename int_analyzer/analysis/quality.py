@@ -78,6 +78,17 @@ def _postcards(view: View) -> Postcards | None:
 
 
 def loss_share(view: View) -> float:
+    """What is missing of the mirrored packets and reports: by their sequence, or because the capture let go of it, if that is more."""
+    return max(sequence_loss(view), missed_share(view))
+
+
+def missed_share(view: View) -> float:
+    """Packets that a live capture let go of ÷ all that came."""
+    missed = view.counts.get("missed", 0)
+    return _share(missed, missed + view.counts.get("packets", 0)) or 0.0
+
+
+def sequence_loss(view: View) -> float:
     """Lost reports and mirrored packets ÷ all that were sent, over the streams that count them; 0 if none does."""
     counted = ~view.sequences.static
     lost, received = int(view.sequences.lost[counted].sum()), int(view.sequences.received[counted].sum())
@@ -212,7 +223,10 @@ def _loss_doubts(view: View, profile: Profile) -> Doubts:
     doubts: Doubts = []
     if len(view.sequences.kind) == 0:
         doubts.append((1, "loss cannot be known: nothing is numbered"))
-    loss = loss_share(view)
+    missed = missed_share(view)
+    if missed > 0:
+        doubts.append((_grade(missed), f"{missed:.2%} of the packets were not captured: dropped by the kernel, or shed under overload"))
+    loss = sequence_loss(view)
     if loss > 0:
         doubts.append((_grade(loss), f"{loss:.2%} of the reports or mirrored packets are missing by their sequence"))
     static = [row for row in range(len(view.sequences.kind)) if view.sequences.static[row]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.quantiles import SHARES
-from int_analyzer.analysis.summary import ConnectionSummary, HostPairSummary, Quantiles, RoceSummary
+from int_analyzer.analysis.summary import ConnectionSummary, HostPairSummary, Quantiles, RoceSummary, Tracking
 from int_analyzer.fold.view import ConnectionView, View
 
 MOST_CONNECTIONS = 10
@@ -28,6 +28,7 @@ def sum_up_roce(view: View) -> RoceSummary | None:
     two_sided, verified = answerable & (seen.peer >= 0), answerable & seen.verified
     retransmitted, data = int(seen.retransmitted.sum()), int(seen.data.sum())
     return RoceSummary(
+        tracking=_tracking(seen),
         directions=int(sending.sum()),
         two_sided_share=_ratio(int(two_sided.sum()), int(answerable.sum())),
         verified_share=_ratio(int(verified.sum()), int(answerable.sum())),
@@ -51,11 +52,18 @@ def sum_up_roce(view: View) -> RoceSummary | None:
         one_sided=int(seen.one_sided.sum()),
         partial=int(seen.partial.sum()),
         unanswered=int(seen.unanswered.sum()),
+        fct=_together(view, "fct"),
+        rtt=_together(view, "rtt"),
         evicted=seen.evicted,
         worst=_worst(view),
         host_pairs=_host_pairs(view),
         notes=_notes(seen, two_sided, verified, answerable),
     )
+
+
+def _tracking(seen: ConnectionView) -> Tracking:
+    told = seen.tracking
+    return Tracking("polling" if told.polled else "full", told.time_share, told.connections_share, told.packets_share)
 
 
 def sum_up_connections(view: View) -> list[ConnectionSummary]:
@@ -173,6 +181,12 @@ _HISTOGRAMS = {
 """Histograms of HostPairView: unit, and why one is empty."""
 
 
+def _together(view: View, name: str) -> Quantiles:
+    """All pairs of hosts as one."""
+    pairs = view.host_pairs
+    return _quantiles(getattr(pairs, name).together(range(len(pairs.src))), [0], *_HISTOGRAMS[name])[0]
+
+
 def _quantiles(histograms: Any, rows: Any, unit: str, why_absent: str) -> list[Quantiles]:
     counts = histograms.counts()[rows].tolist()
     values = histograms.quantiles([*SHARES, 1.0], rows=rows).tolist()
@@ -185,6 +199,12 @@ def _quantiles(histograms: Any, rows: Any, unit: str, why_absent: str) -> list[Q
 def _notes(seen: ConnectionView, two_sided: Any, verified: Any, answerable: Any) -> list[str]:
     """What keeps these figures from being exact."""
     notes = []
+    if seen.tracking.polled:
+        notes.append(
+            f"connections are polled, each {seen.tracking.time_share:.0%} of the time: these figures are of "
+            f"{seen.tracking.connections_share:.0%} of the connections and {seen.tracking.packets_share or 0:.0%} of the packets; "
+            "messages that a turn cuts are not measured, and neither jobs nor storage are judged"
+        )
     alone = int(answerable.sum() - two_sided.sum())
     if alone:
         notes.append(

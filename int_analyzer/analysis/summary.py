@@ -273,9 +273,20 @@ class HostPairSummary:
 
 
 @dataclass(frozen=True)
-class RoceSummary:
-    """All RoCEv2 connections."""
+class Tracking:
+    """Which connections the figures are of."""
 
+    mode: str  # full | polling
+    time_share: float
+    connections_share: float
+    packets_share: float | None
+
+
+@dataclass(frozen=True)
+class RoceSummary:
+    """The RoCEv2 connections that are followed."""
+
+    tracking: Tracking
     directions: int
     two_sided_share: float | None
     verified_share: float | None
@@ -299,6 +310,8 @@ class RoceSummary:
     one_sided: int
     partial: int
     unanswered: int
+    fct: Quantiles
+    rtt: Quantiles
     evicted: int
     worst: dict[str, list[ConnectionSummary]]
     host_pairs: list[HostPairSummary]

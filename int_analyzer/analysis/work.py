@@ -27,7 +27,9 @@ class Work:
 
 
 def find_work(view: View, profile: Profile, findings: Sequence[Finding]) -> Work:
-    """What hosts do, judged beside what was found in the network."""
+    """What hosts do, judged beside what was found in the network; nothing if connections are polled: who waits for whom shows in all."""
+    if view.connections.tracking.polled:
+        return Work(None, [], [])
     clearance = Clearance(view, findings)
     messages = match_marks(view.journal)
     jobs, troubles = find_jobs(view.connections, messages, profile, clearance, view.journal.forgotten)

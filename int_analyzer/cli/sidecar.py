@@ -15,6 +15,7 @@ EXAMPLES = """Examples:
   int-analyzer sidecar --interface eth1                     a mirror port, until SIGTERM
   int-analyzer sidecar --interface eth1 --reports udp://0.0.0.0:32766 --profile fabric.toml --state /var/lib/int-analyzer
   int-analyzer sidecar -i eth1 --listen 127.0.0.1:9464      and a page, /metrics and a JSON API there
+  int-analyzer sidecar -i eth1 --connections polling        a part of the RoCEv2 connections at a time: bounded cost
   int-analyzer sidecar --replay mirror.pcap --speed 1       findings as they would have come, one JSON object a line
   int-analyzer sidecar --replay day.pcap.zst --speed inf --output findings.jsonl
 """
@@ -31,6 +32,14 @@ def sidecar(
     ] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, metavar="N", help="Rings of each interface, which share its flows.")] = 1,
     ring_mb: Annotated[int, typer.Option("--ring-mb", min=4, metavar="MB", help="Size of each ring.")] = 64,
+    timestamps: Annotated[
+        str,
+        typer.Option(
+            "--timestamps",
+            metavar="auto|hardware|kernel",
+            help="Whose times: the interface's where it has a clock that is set, else the kernel's; or one of both, or nothing.",
+        ),
+    ] = "auto",
     filter: Annotated[
         str | None, typer.Option("--filter", metavar="EXPR", help="Let only these packets in: pcap-filter(7).", show_default=False)
     ] = None,
@@ -40,6 +49,14 @@ def sidecar(
     speed: Annotated[
         float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
     ] = 1.0,
+    connections: Annotated[
+        str,
+        typer.Option(
+            "--connections",
+            metavar="full|polling[:N/M]",
+            help="Follow all RoCEv2 connections, or by their hosts N of M parts, another one every second (1/8).",
+        ),
+    ] = "full",
     profile: ProfileOption = None,
     output: Annotated[
         Path | None,
@@ -85,18 +102,28 @@ def sidecar(
         raise typer.BadParameter("give --interface or --reports (or both), or else --replay")
     if not speed > 0:
         raise typer.BadParameter("--speed is a number above 0, or inf")
+    from int_analyzer.live import timestamp
     from int_analyzer.sidecar import assembly
+    from int_analyzer.sidecar.polling import parse_polling
     from int_analyzer.sidecar.server import Listening
 
+    if timestamps not in timestamp.CHOICES:
+        raise typer.BadParameter(f"--timestamps is one of {', '.join(timestamp.CHOICES)}")
+    try:
+        polling = parse_polling(connections)
+    except ValueError as error:
+        raise typer.BadParameter(f"--connections: {error}") from error
     assembly.run(
         assembly.Options(
             interfaces=interface or [],
             threads=threads,
             ring_mb=ring_mb,
+            timestamps=timestamps,
             expression=filter or "",
             reports=reports or [],
             replay=replay,
             speed=speed,
+            connections=polling,
             profile=profile,
             output=output,
             state=state,

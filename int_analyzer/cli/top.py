@@ -31,6 +31,14 @@ def top(
     speed: Annotated[
         float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
     ] = 1.0,
+    connections: Annotated[
+        str,
+        typer.Option(
+            "--connections",
+            metavar="full|polling[:N/M]",
+            help="Follow all RoCEv2 connections, or by their hosts N of M parts, another one every second (1/8).",
+        ),
+    ] = "full",
     profile: ProfileOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Append findings there too, as JSON lines.", show_default=False)
@@ -45,9 +53,21 @@ def top(
     if not speed > 0:
         raise typer.BadParameter("--speed is a number above 0, or inf")
     from int_analyzer.sidecar import assembly
+    from int_analyzer.sidecar.polling import parse_polling
 
+    try:
+        polling = parse_polling(connections)
+    except ValueError as error:
+        raise typer.BadParameter(f"--connections: {error}") from error
     assembly.run(
         assembly.Options(
-            interfaces=interface or [], reports=reports or [], replay=replay, speed=speed, profile=profile, output=output, screen=True
+            interfaces=interface or [],
+            reports=reports or [],
+            replay=replay,
+            speed=speed,
+            connections=polling,
+            profile=profile,
+            output=output,
+            screen=True,
         )
     )

@@ -29,6 +29,7 @@ from int_analyzer.fold.journal import Journal
 from int_analyzer.fold.messages import HISTOGRAMS, SAMPLES
 from int_analyzer.fold.order import FAR, old_holes
 from int_analyzer.fold.pairing import HINTS, VERIFIED
+from int_analyzer.fold.polling import FIRST_SUBSET, FOLLOWED, PASSED, SUBSETS, Turns
 from int_analyzer.fold.table import N_WORK, Table
 from int_analyzer.fold.view import ConnectionView, FlowView, HostPairView
 
@@ -41,15 +42,18 @@ _COUNTED = [
     *(words.IMMEDIATES, words.INVALIDATES, words.ACKS, words.COMPLETED, words.ONE_SIDED, words.PARTIAL, words.FORGOTTEN),
     *(words.FCT_SUM, words.ONE_SIDED_SUM, words.COMPLETED_BYTES, words.RTT_COUNT, words.RTT_SUM, words.CNP_DELAYS, words.CNP_DELAY_SUM),
 ]
+_UNDER_WAY = [words.OPEN, words.OLDEST, words.PENDING, words.REFUSED, words.ACKED, words.SLACK, words.MARKED_NS, words.RESPONDING]
 _LARGEST = [words.LAST_NS, words.LAST_REWIND_NS, words.FCT_MAX, words.ONE_SIDED_MAX, words.RTT_MAX, words.CNP_DELAY_MAX]
 _ORDER_COUNTED = [words.DATA, words.RETRANSMITTED, words.OUT_OF_ORDER, words.DUPLICATES, words.UNFILLED, words.REWINDS, words.RESTARTS]
+_ORDER_PLACED = [words.NEXT, words.LAST, words.FILLS, words.REWINDING, words.EXPECTED, words.IDENTITY, words.STATIC, words.BEGIN]
 _ORDERS = ((REQUESTS, words.REQUEST_WINDOW), (RESPONSES, words.RESPONSE_WINDOW))
 
 
 class Connections:
-    """The directions seen last, at most `maximum`; those forgotten are counted."""
+    """The directions seen last, at most `maximum`; those forgotten are counted. turns: which are followed at all."""
 
-    def __init__(self, maximum: int) -> None:
+    def __init__(self, maximum: int, subsets: int = 1, followed: int = 1, turn: int = 0) -> None:
+        self.turns = Turns(subsets, followed, turn)
         self.directions = Table(WIDTH, KEY_WORDS, maximum)
         self.pairs = Table(_PAIR_WIDTH, KEY_WORDS, MAXIMUM_HOST_PAIRS)
         self.times = Histograms(HISTOGRAMS)
@@ -64,6 +68,7 @@ class Connections:
         work = np.zeros(N_WORK, dtype=np.int64)
         work[[words.DIRECTIONS, words.HOST_PAIRS, words.SAMPLE_BLOCKS]] = len(self.directions), len(self.pairs), self.times.used
         work[[words.MAXIMUM_HOST_PAIRS, words.MARKS]] = self.pairs.maximum, self.journal.used
+        work[[SUBSETS, FIRST_SUBSET, FOLLOWED]] = self.turns.subsets, self.turns.first, self.turns.followed
         return (
             self.directions.rows,
             self.directions.index(fast),
@@ -76,8 +81,9 @@ class Connections:
             work,
         )
 
-    def take(self, work: Any) -> None:
-        """Take over how much the kernel has used."""
+    def take(self, work: Any, packets: int) -> None:
+        """Take over how much the kernel has used, in so many packets."""
+        self.turns.count(packets, int(work[PASSED]))
         self.directions.used, self.pairs.used, self.times.used = work[[words.DIRECTIONS, words.HOST_PAIRS, words.SAMPLE_BLOCKS]].tolist()
         self.journal.used = int(work[words.MARKS])
 
@@ -108,8 +114,13 @@ class Connections:
         """Absorb other connections, of packets later than these or seen elsewhere.
 
         Counters, sums and histograms add up. An open message goes on where the other piece has not acknowledged beyond it; one that was
-        cut by the boundary is counted as partial on both sides.
+        cut by the boundary is counted as partial on both sides. Between different turns nothing goes on.
         """
+        if not self.turns.joins(other.turns):
+            other = other.copy()
+            self._end_turn()
+            other._end_turn()
+        self.turns.merge(other.turns)
         pairs, _ = self.pairs.match(other.pairs.data)
         to_pair = np.concatenate([[0], pairs + 1])
         self.times.reserve_rows(HISTOGRAMS * (len(self.pairs) + 1))
@@ -144,6 +155,7 @@ class Connections:
     def copy(self) -> Connections:
         """An independent copy."""
         other = Connections(self.directions.maximum)
+        other.turns = self.turns.copy()
         other.directions = self.directions.copy()
         other.pairs = self.pairs.copy()
         other.times = self.times.copy()
@@ -218,6 +230,7 @@ class Connections:
             last_ns=rows[:, words.LAST_NS].copy(),
             host_pair=rows[:, words.HOST_PAIR].copy(),
             evicted=self.evicted,
+            tracking=self.turns.view(),
         )
         hosts = closed.pairs.data
         closed.times.reserve_rows(HISTOGRAMS * (len(hosts) + 1))
@@ -230,6 +243,18 @@ class Connections:
             rtt=kinds[messages.RTT],
             fet=kinds[messages.FET],
         )
+
+    def _end_turn(self) -> None:
+        """Let nothing go on: what was open stays unanswered, and what did not come yet unfilled, as at the end of a capture."""
+        self._close_one_sided()
+        rows = self.directions.data
+        for order, window in _ORDERS:
+            holes = rows[:, window : window + WINDOW]
+            rows[:, order + words.UNFILLED] += old_holes(holes, rows[:, words.LAST_NS])
+            holes[:] = 0
+            rows[:, [order + word for word in _ORDER_PLACED]] = 0
+        rows[:, words.FORGOTTEN] += rows[:, words.OPEN]
+        rows[:, _UNDER_WAY] = 0
 
     def _close_one_sided(self) -> None:
         """Close the messages that nothing will answer."""
@@ -300,17 +325,17 @@ def _joined(mine: Any, theirs: Any) -> Any:
 
 def _join_orders(row: Any, mine: Any, theirs: Any, order: int, window: int) -> None:
     """Go on with the later piece's order; what the earlier one missed, or the boundary did, is unfilled."""
-    here = slice(order, order + 16)
-    if theirs[order + words.NEXT] == 0:
-        row[here] = mine[here]
-        row[window : window + WINDOW] = mine[window : window + WINDOW]
-        return
     counted = [order + word for word in _ORDER_COUNTED]
     row[counted] = mine[counted] + theirs[counted]
+    row[order + words.FIRST_REWIND_NS] = mine[order + words.FIRST_REWIND_NS] or theirs[order + words.FIRST_REWIND_NS]
+    if theirs[order + words.NEXT] == 0:
+        placed = [order + word for word in _ORDER_PLACED]
+        row[placed] = mine[placed]
+        row[window : window + WINDOW] = mine[window : window + WINDOW]
+        return
     if mine[order + words.NEXT] == 0:
         return
     row[order + words.BEGIN] = mine[order + words.BEGIN]
-    row[order + words.FIRST_REWIND_NS] = mine[order + words.FIRST_REWIND_NS] or theirs[order + words.FIRST_REWIND_NS]
     row[order + words.UNFILLED] += np.count_nonzero((mine[window : window + WINDOW] >> 24) & 3 == 2)
     gap = distance(int(theirs[order + words.BEGIN]), int(mine[order + words.NEXT]))
     if order == REQUESTS and 0 < gap < FAR:

@@ -13,6 +13,7 @@ from int_analyzer._jit import inlined
 from int_analyzer.columns import get
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, mixed, product
+from int_analyzer.fold.polling import is_followed
 from int_analyzer.fold.table import KEY, LOWER, find
 from int_analyzer.wire.read import prefetch
 
@@ -47,8 +48,8 @@ VERSION_SHIFT = 40
 
 # Words of `work` (int64[32]), the scratch of this kernel's calls: rows in use.
 DIRECTIONS, HOST_PAIRS, SAMPLE_BLOCKS, MAXIMUM_HOST_PAIRS, MARKS = 0, 1, 2, 3, 4
-_HASHES, AHEAD = 8, 8
-"""Hashes of the next rows, a ring of eight words."""
+_HASHES, _FOLLOWED, AHEAD = 8, 24, 8
+"""Hashes of the next rows, and whether they are followed (polling.py, which has words of its own): rings of eight words."""
 
 
 @inlined
@@ -63,12 +64,12 @@ def expect(rows: Any, index: Any, work: Any, columns: Any, row: int, stop: int) 
     soon = row + AHEAD - 1
     if soon < stop:
         packet = get(columns, "roce.packet", soon)
-        numbered = (get(columns, "packets.ip_version", packet) << VERSION_SHIFT) | get(columns, "roce.dest_qp", soon)
-        hashed = mixed(_of_addresses_in(columns, packet) ^ product(numbered, FACTOR_4))
-        work[_HASHES + (soon & (AHEAD - 1))] = hashed
-        prefetch(index, hashed & (index.shape[0] - 1))
+        followed = is_followed(columns, packet, work)
+        work[_FOLLOWED + (soon & (AHEAD - 1))] = 1 if followed else 0
+        if followed:
+            _expect_index(index, work, columns, soon, packet)
     sooner = row + AHEAD // 2 - 1
-    if sooner < stop:
+    if sooner < stop and has_turn(work, sooner):
         slot = index[work[_HASHES + (sooner & (AHEAD - 1))] & (index.shape[0] - 1)]
         if slot != 0:
             at = ((slot & LOWER) - 1) * WIDTH
@@ -76,6 +77,21 @@ def expect(rows: Any, index: Any, work: Any, columns: Any, row: int, stop: int) 
             prefetch(rows, at + BYTES)
             prefetch(rows, at + REQUESTS)
             prefetch(rows, at + MATCHES)
+
+
+@inlined
+def has_turn(work: Any, row: int) -> bool:
+    """Whether RoCEv2 row `row` (which was expected) is followed."""
+    followed: bool = work[_FOLLOWED + (row & (AHEAD - 1))] != 0
+    return followed
+
+
+@inlined
+def _expect_index(index: Any, work: Any, columns: Any, row: int, packet: int) -> None:
+    numbered = (get(columns, "packets.ip_version", packet) << VERSION_SHIFT) | get(columns, "roce.dest_qp", row)
+    hashed = mixed(_of_addresses_in(columns, packet) ^ product(numbered, FACTOR_4))
+    work[_HASHES + (row & (AHEAD - 1))] = hashed
+    prefetch(index, hashed & (index.shape[0] - 1))
 
 
 @inlined

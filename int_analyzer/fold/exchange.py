@@ -48,12 +48,14 @@ from int_analyzer.fold.direction import (
     distance,
     expect,
     find_direction,
+    has_turn,
 )
 from int_analyzer.fold.hashing import wide
 from int_analyzer.fold.journal import note
 from int_analyzer.fold.messages import LONGEST_NS, SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, untime
 from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, REPEATED, RESTARTED, STRAY, TTL_SHIFT, place, take
 from int_analyzer.fold.pairing import find_peer, leave_hint
+from int_analyzer.fold.polling import PASSED
 from int_analyzer.fold.transport import (
     ACKNOWLEDGE,
     BEGINS,
@@ -109,6 +111,10 @@ def fold_roce(
         expect(rows, index, work, columns, before, stop)
     while row < stop:
         expect(rows, index, work, columns, row, stop)
+        if not has_turn(work, row):
+            work[PASSED] += 1
+            row += 1
+            continue
         if (
             work[DIRECTIONS] == rows.shape[0]
             or (work[HOST_PAIRS] == pairs.shape[0] and pairs.shape[0] < work[MAXIMUM_HOST_PAIRS])

@@ -35,8 +35,10 @@ from int_analyzer.status import STATUSES, WARNINGS
     OPENING_NS,
     CLOSING_NS,
     LINKS_IGNORED,
-) = range(20)
-"""FIRST_NS and LAST_NS are the extremes, OPENING_NS and CLOSING_NS the times of the first and last packets that have one."""
+    MISSED,
+) = range(21)
+"""FIRST_NS and LAST_NS are the extremes, OPENING_NS and CLOSING_NS the times of the first and last packets that have one; MISSED are
+packets that a live capture let go of: nothing else is known of them."""
 
 COUNTS = {
     "packets": PACKETS,
@@ -57,6 +59,7 @@ COUNTS = {
     "cnp_packets": CNP_PACKETS,
     "first_ns": FIRST_NS,
     "last_ns": LAST_NS,
+    "missed": MISSED,
 }
 
 _INT = (1 << FORMAT_INT_MD_1) | (1 << FORMAT_INT_MD_2) | (1 << FORMAT_INT_MX) | (1 << FORMAT_INT_05)

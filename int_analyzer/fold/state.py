@@ -67,6 +67,9 @@ class Capacity(NamedTuple):
     """Or as many as a batch has, if that is more."""
     connections: int = 1 << 14
     """Directions of RoCEv2 connections, 4 kB each."""
+    subsets: int = 1
+    subsets_followed: int = 1
+    """Of so many subsets of these connections so many are followed at a time: polling.py."""
 
 
 def _run(kernel: Any, fast: bool, row: int, stop: int, columns: Any, *arrays: Any) -> int:
@@ -77,9 +80,9 @@ def _run(kernel: Any, fast: bool, row: int, stop: int, columns: Any, *arrays: An
 
 
 class State:
-    """All that is known of the packets folded so far."""
+    """All that is known of the packets folded so far. turn: the number of the turn, where connections are polled."""
 
-    def __init__(self, capacity: Capacity | None = None) -> None:
+    def __init__(self, capacity: Capacity | None = None, turn: int = 0) -> None:
         self.capacity = capacity or Capacity()
         self.queues = Queues(self.capacity.queues, self.capacity.bucket_ns, self.capacity.bucket_rows)
         self.paths = Paths(self.capacity.paths)
@@ -87,7 +90,7 @@ class State:
         self.pairs = Pairs(self.capacity.pairs, self.capacity.bucket_ns)
         self.links = Links(self.capacity.links, self.capacity.bucket_ns)
         self.postcards = Postcards(self.capacity.postcards)
-        self.connections = Connections(self.capacity.connections)
+        self.connections = Connections(self.capacity.connections, self.capacity.subsets, self.capacity.subsets_followed, turn)
         self.quality = Quality()
         self.sequences = Sequences()
 
@@ -186,9 +189,9 @@ class State:
 
     def _fold_roce(self, row: int, stop: int, columns: Any, fast: bool) -> int:
         *arrays, work = self.connections.arrays(fast)
-        row = _run(fold_roce, fast, row, stop, columns, *arrays, work)
-        self.connections.take(work)
-        return row
+        after = _run(fold_roce, fast, row, stop, columns, *arrays, work)
+        self.connections.take(work, after - row)
+        return after
 
     def _fold_sequences(self, kernel: Any, row: int, stop: int, columns: Any, fast: bool) -> int:
         streams, drops = self.sequences.streams, self.sequences.drops
@@ -228,6 +231,11 @@ class State:
         between pieces of one time, messages and gaps of RoCEv2 connections that lie across the boundary, and what was forgotten for lack
         of room: so postcards of packets that had left a full log are joined only if they are in its sample.
         """
+        mine, theirs = self.connections.turns, other.connections.turns
+        if (mine.subsets, mine.followed) != (theirs.subsets, theirs.followed):
+            raise ValueError(
+                f"states that follow {mine.followed} of {mine.subsets} and {theirs.followed} of {theirs.subsets} subsets of connections"
+            )
         if other.capacity.bucket_ns != self.capacity.bucket_ns:
             raise ValueError(f"states of different bucket widths: {self.capacity.bucket_ns} and {other.capacity.bucket_ns} ns")
         queues = self.queues.merge(other.queues)

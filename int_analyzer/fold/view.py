@@ -112,6 +112,16 @@ class PairView:
 
 
 @dataclass(frozen=True)
+class TrackingView:
+    """Of how much of the RoCEv2 traffic connections tell: of all, unless they are polled."""
+
+    polled: bool = False
+    time_share: float = 1.0  # of the time in which a connection is followed
+    connections_share: float = 1.0  # of connections, by their hosts, that were followed at some time
+    packets_share: float | None = 1.0  # of packets that were followed; None without any
+
+
+@dataclass(frozen=True)
 class ConnectionView:
     """One row per direction of a RoCEv2 connection: (source, destination, destination queue pair), whatever the UDP source port.
 
@@ -168,6 +178,7 @@ class ConnectionView:
     last_ns: Array
     host_pair: Array  # row in HostPairView
     evicted: int  # directions forgotten because there were too many
+    tracking: TrackingView = TrackingView()
 
 
 @dataclass(frozen=True)

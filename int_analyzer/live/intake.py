@@ -25,13 +25,16 @@ class Losses:
 class Intake(Protocol):
     """A source of windows that ends when it is told to (`stop`), or when its capture does.
 
-    name: as it is called in metrics; losses: up to date after every window; fault: what keeps it from reading at the moment, "" if
-    nothing does.
+    name: as it is called in metrics; clock: whose times its packets have, and behind a colon why; losses: up to date after every window;
+    fault: what keeps it from reading at the moment, "" if nothing does.
     """
 
     name: str
     losses: Losses
     fault: str
+
+    @property
+    def clock(self) -> str: ...
 
     def windows(self) -> Iterator[Window]: ...
 

@@ -51,6 +51,7 @@ class Replay:
         if not speed > 0:
             raise ValueError(f"a capture cannot be replayed at speed {speed}")
         self.name = "replay"
+        self.clock = "capture"
         self.losses = Losses()
         self.fault = ""
         self._source = source

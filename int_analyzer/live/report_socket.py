@@ -21,6 +21,7 @@ import numpy as np
 from int_analyzer.capture import records
 from int_analyzer.capture.source import Window
 from int_analyzer.errors import SourceError
+from int_analyzer.live import timestamp
 from int_analyzer.live.intake import Losses, Stopping
 from int_analyzer.live.ring import framing_of
 from int_analyzer.wire import ethernet
@@ -82,6 +83,7 @@ class ReportSocket:
 
     def __init__(self, host: str, port: int) -> None:
         self.name = f"udp://{f'[{host}]' if ':' in host else host}:{port}"
+        self.clock = timestamp.KERNEL
         self.losses = Losses()
         self.fault = ""
         self._stopping = Stopping()

@@ -30,6 +30,7 @@ from int_analyzer.capture import records
 from int_analyzer.capture.interface import Interface, InterfaceTable
 from int_analyzer.capture.source import Window
 from int_analyzer.errors import SourceError
+from int_analyzer.live import timestamp
 from int_analyzer.live.intake import Losses, Stopping
 from int_analyzer.wire import ethernet
 from int_analyzer.wire.read import Buffer, le16, le32
@@ -112,8 +113,8 @@ def framing_of(link: int, name: str) -> tuple[Any, Any]:
 class Ring:
     """One ring on one interface; several with one `fanout` number share its packets by flow. Needs CAP_NET_RAW.
 
-    Nothing is captured before `windows` is asked for the first one. `program`: a filter as the kernel takes it (live/filter.py).
-    An interface that goes down, or away, is waited for.
+    Nothing is captured before `windows` is asked for the first one. `program`: a filter as the kernel takes it (live/filter.py);
+    timestamps: one of timestamp.CHOICES; stamps: whose times they are. An interface that goes down, or away, is waited for.
     """
 
     def __init__(
@@ -124,6 +125,7 @@ class Ring:
         blocks: int = BLOCKS,
         block_bytes: int = BLOCK_BYTES,
         compiled: bool = True,
+        timestamps: str = timestamp.AUTO,
     ) -> None:
         if sys.byteorder != "little":
             raise SourceError(interface, "live capture needs a little-endian machine")
@@ -137,11 +139,18 @@ class Ring:
         self._block_bytes = block_bytes
         self._fast = compiled and not _jit.DISABLED
         self._restore = _jit.compiled(restore_tags) if compiled else restore_tags
+        count = timestamp.count_hardware_times
+        self.stamps = timestamp.Stamps(timestamps, _jit.compiled(count) if compiled else count)
         self._stopping = Stopping()
         self._looked = 0.0
         self._base = 0
         self._index = 0
         self._open()
+
+    @property
+    def clock(self) -> str:
+        """Whose times the packets have, and why."""
+        return self.stamps.describe()
 
     def stop(self) -> None:
         """End `windows` within a tenth of a second."""
@@ -183,7 +192,9 @@ class Ring:
                 continue
             start = at * self._block_bytes
             first, stop = start + self._word(start + _FIRST), start + self._word(start + _BYTES)
-            if self._word(start + _PACKETS):
+            packets = self._word(start + _PACKETS)
+            if packets:
+                self.stamps.look(self._socket, self._writable, first, stop, packets)
                 self.restored += self._restore(self._writable, first, stop)
                 yield Window(self._buffer, first, stop, self._base - first, False, self._framing, self._interfaces, first)
                 self._base += stop - first
@@ -221,6 +232,7 @@ class Ring:
             self._framing, self._interfaces = framing_of(_LINKS[kind], self.name)
             self._socket.setsockopt(_SOL_PACKET, _VERSION, _TPACKET_V3)
             self._socket.setsockopt(_SOL_PACKET, _RESERVE, _VLAN_BYTES)
+            self.stamps.ask(self._socket, self.name)
             frame_bytes = 2048
             count = self._blocks * (self._block_bytes // frame_bytes)
             request = struct.pack("=7I", self._block_bytes, self._blocks, frame_bytes, count, RETIRE_MS, 0, 0)
@@ -239,6 +251,7 @@ class Ring:
         self._words = whole.view(np.uint32)
         # compiled now, not when the first packets wait
         self._restore(self._writable, 0, 0)
+        self.stamps.compile(self._writable)
         self._status = self._words[_STATUS // 4 :: self._block_bytes // 4]
 
     def _begin(self) -> None:

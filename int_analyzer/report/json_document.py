@@ -199,7 +199,14 @@ MEANINGS: dict[str, dict[str, str]] = {
         "first_ns": f"first packet, {_NS}",
         "last_ns": "last packet",
     },
+    "Tracking": {
+        "mode": "full: all connections; polling: by their hosts, a rotating part of them at a time (sidecar --connections polling)",
+        "time_share": "share of the time in which a connection is followed",
+        "connections_share": "share of connections that had their turn in the time that is summed up; all other figures are of these",
+        "packets_share": "share of RoCEv2 packets that were followed; null without any",
+    },
     "RoceSummary": {
+        "tracking": "which connections these figures are of",
         "directions": "directions (source, destination, destination queue pair) that sent data; a connection has two at most",
         "two_sided_share": "share of these, of reliable transport, of which the other direction is known by its acknowledgements",
         "verified_share": "share of which further acknowledgements confirmed it",
@@ -223,6 +230,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "one_sided": "whole messages without",
         "partial": "messages of which packets are missing: not measured",
         "unanswered": "messages of two-sided directions whose answer was not seen",
+        "fct": "completion times of whole messages with their answer, of all pairs of hosts together",
+        "rtt": "round trips, of all pairs of hosts together",
         "evicted": "directions forgotten because there were too many at once",
         "worst": "the worst connections by retransmission, fct and rtt",
         "host_pairs": "by source and destination",

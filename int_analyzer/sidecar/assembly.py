@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from int_analyzer.capture import open_source
+from int_analyzer.live import timestamp
 from int_analyzer.live.filter import compile_filter
 from int_analyzer.live.intake import Intake
 from int_analyzer.live.privilege import drop_privileges
@@ -20,6 +21,7 @@ from int_analyzer.reading import is_large
 from int_analyzer.result import warm_up
 from int_analyzer.sidecar.checkpoint import Checkpoint
 from int_analyzer.sidecar.event_log import EventLog
+from int_analyzer.sidecar.polling import FULL, Polling
 from int_analyzer.sidecar.recorder import Recorder
 from int_analyzer.sidecar.server import Listening, Server, require_extra
 from int_analyzer.sidecar.service import Sidecar, Sink
@@ -31,19 +33,21 @@ from int_analyzer.sidecar.webhook import Webhook
 class Options:
     """What the command line said.
 
-    interfaces: to capture on, each with `threads` rings; expression: of a kernel filter; reports: addresses of UDP sockets;
-    replay: a capture instead of these, at `speed` capture seconds per second; state: folder of the checkpoint; stay: answer over HTTP
-    when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders;
+    interfaces: to capture on, each with `threads` rings; timestamps: whose; expression: of a kernel filter; reports: addresses of UDP
+    sockets; replay: a capture instead of these, at `speed` capture seconds per second; connections: which are followed; state: folder of
+    the checkpoint; stay: answer over HTTP when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders;
     screen: show every second on the terminal, instead of printing findings.
     """
 
     interfaces: Sequence[str] = ()
     threads: int = 1
     ring_mb: int = 64
+    timestamps: str = timestamp.AUTO
     expression: str = ""
     reports: Sequence[str] = ()
     replay: str | None = None
     speed: float = 1.0
+    connections: Polling = FULL
     profile: Path | None = None
     output: Path | None = None
     state: Path | None = None
@@ -61,16 +65,21 @@ def run(options: Options) -> None:
     compiled = options.replay is None or is_large([options.replay])
     with ExitStack() as stack:
         source = stack.enter_context(open_source(options.replay)) if options.replay is not None else None
-        recorder = Recorder(options.recordings) if options.recordings is not None else None
         sidecar = Sidecar(
             options.profile,
-            sinks=_sinks(options, recorder),
+            sinks=_sinks(options),
             checkpoint=Checkpoint(options.state) if options.state is not None else None,
             compiled=compiled,
+            connections=options.connections,
         )
         stack.callback(sidecar.close)
+        recorder = None
+        if options.recordings is not None:
+            recorder = Recorder(options.recordings, profile=lambda: sidecar.profile)
+            sidecar.sinks.append(recorder)
+            sidecar.on_tick.append(recorder.reach)
         server = Server(options.listening) if options.listening is not None else None
-        _connect(sidecar, options, recorder, stack)
+        _connect(sidecar, options, stack)
         tap = recorder.tap if recorder is not None else _untapped
         _open_live(sidecar, options, tap)
         if options.replay is None:
@@ -107,20 +116,16 @@ def run(options: Options) -> None:
             continue
 
 
-def _sinks(options: Options, recorder: Recorder | None) -> list[Sink]:
+def _sinks(options: Options) -> list[Sink]:
     """Where events go."""
     sinks: list[Sink] = [] if options.screen and options.output is None else [EventLog(options.output)]
-    if recorder is not None:
-        sinks.append(recorder)
     if options.webhook is not None:
         sinks.append(Webhook(options.webhook))
     return sinks
 
 
-def _connect(sidecar: Sidecar, options: Options, recorder: Recorder | None, stack: ExitStack) -> None:
+def _connect(sidecar: Sidecar, options: Options, stack: ExitStack) -> None:
     """What is done after every second and every tick."""
-    if recorder is not None:
-        sidecar.on_tick.append(recorder.reach)
     if options.parquet is not None:
         from int_analyzer.sidecar.queue_log import QueueLog
 
@@ -144,8 +149,9 @@ def _open_live(sidecar: Sidecar, options: Options, tap: Callable[[Intake], Intak
     for number, interface in enumerate(options.interfaces):
         fanout = os.getpid() + number if options.threads > 1 else None
         for _ in range(options.threads):
-            ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled)
+            ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled, timestamps=options.timestamps)
             sidecar.add(tap(ring))
+        print(f"{interface}: packets are stamped by: {ring.clock}", file=sys.stderr)
     for address in options.reports:
         intake = ReportSocket(*parse_address(address))
         sidecar.add(tap(intake), report_port=intake.port)

@@ -69,6 +69,7 @@ class Exposition(Collector):
             ):
                 known = sources.setdefault(metric, {})
                 known[labels] = known.get(labels, 0) + value
+            sources.setdefault("source_clock_info", {})[name, intake.clock.partition(":")[0]] = 1
             up = sources.setdefault("source_up", {})
             up[(name,)] = min(up.get((name,), 1), 0 if intake.fault else 1)
         for metric, known in sources.items():
@@ -109,6 +110,8 @@ class Exposition(Collector):
         yield from _ports(snapshot)
         yield from _queues(snapshot)
         yield from _findings(snapshot)
+        yield "connection_tracking_info", [((self._sidecar.connections.mode,), 1)]
+        yield "connection_coverage_ratio", _coverage(snapshot)
 
 
 def _sequences(snapshot: Snapshot) -> Iterator[tuple[str, Samples]]:
@@ -177,6 +180,16 @@ def _findings(snapshot: Snapshot) -> Iterator[tuple[str, Samples]]:
     if quality is not None:
         yield "trust", [((grade,), float(quality.trust == grade)) for grade in _GRADES]
         yield "flows_evicted", [((), quality.flows_evicted)]
+
+
+def _coverage(snapshot: Snapshot) -> Samples:
+    roce = snapshot.judgement.summary.roce
+    if roce is None:
+        return
+    told = roce.tracking
+    for of, share in (("time", told.time_share), ("connections", told.connections_share), ("packets", told.packets_share)):
+        if share is not None:
+            yield (of,), share
 
 
 def _labels(node: str, port: str, queue: int | None) -> tuple[str, str, str]:

@@ -86,6 +86,13 @@ METRICS = (
     Metric("int_analyzer_findings_started", COUNTER, ("role",), "Findings that began.", "3"),
     Metric("int_analyzer_trust", GAUGE, ("grade",), "1 for the grade of trust in the last ten seconds, 0 for the others.", "4"),
     Metric("int_analyzer_source_up", GAUGE, ("source",), "0 while a source cannot be read: its interface is down or gone.", "one a source"),
+    Metric(
+        "int_analyzer_source_clock_info",
+        GAUGE,
+        ("source", "clock"),
+        "Always 1; whose times the packets have: hardware (the interface's), kernel, or capture (a replay's).",
+        "one a source",
+    ),
     Metric("int_analyzer_source_packets", COUNTER, ("source",), "Packets folded.", "one a source"),
     Metric("int_analyzer_source_late_packets", COUNTER, ("source",), "Packets that came after their second was closed.", "one a source"),
     Metric(
@@ -106,6 +113,15 @@ METRICS = (
     Metric("int_analyzer_checkpoint_faults", COUNTER, (), "Checkpoints that could not be written."),
     Metric("int_analyzer_checkpoint_age_seconds", GAUGE, (), "Capture time since the last checkpoint; absent without --state."),
     Metric("int_analyzer_tick_age_seconds", GAUGE, (), "Time since the last tick: a second, or the sidecar hangs."),
+    Metric("int_analyzer_connection_tracking_info", GAUGE, ("mode",), "Always 1; the mode is full or polling."),
+    Metric(
+        "int_analyzer_connection_coverage_ratio",
+        GAUGE,
+        ("of",),
+        "Share of RoCEv2 connections, of their packets and of time that is followed, in the last ten seconds: all that is said of "
+        "connections is of this share.",
+        "3",
+    ),
     Metric("int_analyzer_flows_evicted", GAUGE, (), "Flows of the last ten seconds that were forgotten for lack of room."),
 )
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from int_analyzer.analysis.summary import Quantiles, QueueSummary
+from int_analyzer.analysis.summary import Quantiles, QueueSummary, Summary
 from int_analyzer.report import figure
 from int_analyzer.report.drawing import draw
 from int_analyzer.report.json_document import document
+from int_analyzer.sidecar.polling import FULL, Polling
+from int_analyzer.sidecar.sliding import SLICES
 
 if TYPE_CHECKING:
     from int_analyzer.sidecar.history import Second
@@ -43,13 +45,53 @@ def page_document(sidecar: Sidecar) -> dict[str, Any]:
         "trust": document(quality) if quality is not None else None,
         "sources": [_source(worker) for worker in sidecar.workers],
         "total_packets": figure.count(snapshot.counts["counts"]["packets"]),
-        "roce": {
-            "packets": figure.count(quality.roce_packets) if quality is not None else figure.NONE,
-            "with_telemetry": figure.share(quality.roce_with_telemetry_share) if quality is not None else figure.NONE,
-            "ce": figure.count(quality.ce_packets) if quality is not None else figure.NONE,
-            "cnp": figure.count(quality.cnp_packets) if quality is not None else figure.NONE,
-        },
+        "roce": _roce(summary, sidecar.connections, min(len(snapshot.seconds), SLICES)),
     }
+
+
+def _roce(summary: Summary, connections: Polling, seconds: int) -> list[tuple[str, str]]:
+    """Lines of a label and what it says: the health of RoCEv2 in the last `seconds`."""
+    quality, roce = summary.quality, summary.roce
+    lines = [("connections followed", _followed(summary, connections))]
+    if quality is not None:
+        covered = f", {figure.share(quality.roce_with_telemetry_share)} with telemetry" if quality.roce_packets else ""
+        lines.append(("packets", _rate(quality.roce_packets, seconds) + covered))
+    if roce is None:
+        return lines
+    completed = f"{_rate(roce.completed, seconds)} completed" if roce.completed or not roce.one_sided else ""
+    one_sided = f"{_rate(roce.one_sided, seconds)} one-sided" if roce.one_sided else ""
+    causes = ((roce.naks, "sequence NAK"), (roce.timeouts, "timeout"), (roce.rnr_naks, "receiver-not-ready NAK"))
+    told = [figure.things(number, noun) for number, noun in causes if number]
+    return [
+        *lines,
+        ("messages", ", ".join(filter(None, (completed, one_sided)))),
+        ("completion time (FCT)", _spread(roce.fct)),
+        ("round trip (RTT)", _spread(roce.rtt)),
+        ("sent again", f"{figure.share(roce.retransmission_ratio)} of data packets" + "".join(f", {cause}" for cause in told)),
+        ("marked CE", f"{figure.share(roce.ce_ratio)} of packets"),
+        ("congestion notifications", _rate(roce.cnps, seconds)),
+    ]
+
+
+def _followed(summary: Summary, connections: Polling) -> str:
+    if connections.mode == FULL.mode:
+        return "all"
+    told = f"polling, {connections.part} of {connections.of} at a time"
+    tracking = summary.roce.tracking if summary.roce is not None else None
+    if tracking is None:
+        return told
+    return f"{told}: {figure.share(tracking.connections_share)} of them, {figure.share(tracking.packets_share)} of their packets"
+
+
+def _rate(number: int, seconds: int) -> str:
+    return f"{figure.number(number / seconds)}/s" if seconds else figure.NONE
+
+
+def _spread(values: Quantiles) -> str:
+    if not values.count:
+        return values.why_absent
+    p50, p99, p999, largest = _quantiles(values)
+    return f"p50 {p50}, p99 {p99}, p99.9 {p999}, max {largest}"
 
 
 def _rates(seconds: list[Second]) -> dict[str, Any]:
@@ -143,6 +185,7 @@ def _source(worker: Any) -> dict[str, Any]:
     return {
         "name": worker.intake.name,
         "fault": worker.intake.fault,
+        "clock": worker.intake.clock,
         "packets": figure.count(lane.packets),
         "late": figure.count(lane.late),
         "kernel": figure.count(losses.kernel),

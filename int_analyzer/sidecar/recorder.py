@@ -1,4 +1,7 @@
-"""The packets of the last seconds, kept so that those around a finding's start can be looked at: a pcapng for each, in a disk budget.
+"""The packets of the last seconds, kept so that those around a finding's start can be looked at, in a disk budget.
+
+    ID.pcapng            the packets, the finding as comment
+    ID/hops.parquet, …   all rows that they decode to: of the rest of the traffic only aggregates are kept
 
 Source: draft-ietf-opsawg-pcapng §3.5 (comments), §4.1 to §4.3.
 """
@@ -8,7 +11,7 @@ from __future__ import annotations
 import struct
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -19,6 +22,9 @@ from int_analyzer.capture.source import Window
 from int_analyzer.errors import SourceError
 from int_analyzer.live.intake import Intake
 from int_analyzer.output import replacing
+from int_analyzer.profile import Profile
+from int_analyzer.reading import Reading
+from int_analyzer.row_files import ParquetFolder
 from int_analyzer.sidecar.track import START, Event
 
 BEFORE_NS, AFTER_NS = 2_000_000_000, 3_000_000_000
@@ -47,14 +53,20 @@ class Piece(NamedTuple):
 
 
 class Recorder:
-    """A sink that records around each start. Intakes are tapped by `tap`. faults: recordings that could not be written."""
+    """A sink that records around each start. Intakes are tapped by `tap`. faults: recordings that could not be written.
 
-    def __init__(self, folder: Path, budget: int = BUDGET_BYTES, kept: int = KEPT_BYTES) -> None:
+    profile: gives what the rows are decoded by.
+    """
+
+    def __init__(
+        self, folder: Path, budget: int = BUDGET_BYTES, kept: int = KEPT_BYTES, profile: Callable[[], Profile | None] = lambda: None
+    ) -> None:
         self.faults = 0
         self.fault = ""
         self._folder = folder
         self._budget = budget
         self._kept = kept
+        self._profile = profile
         self._pieces: deque[Piece] = deque()
         self._bytes = 0
         self._lock = threading.Lock()
@@ -106,6 +118,9 @@ class Recorder:
         try:
             with replacing(self._folder / f"{name}.pcapng") as part, part.open("wb") as file:
                 _write(file, pieces, start - BEFORE_NS, start + AFTER_NS, comment_of(event))
+            with ParquetFolder(self._folder / name, said={"finding": event.finding["id"], "of": comment_of(event)}) as rows:
+                for batch in Reading([self._folder / f"{name}.pcapng"], self._profile()):
+                    rows.write(batch)
             self._fit()
             self.fault = ""
         except (OSError, SourceError) as error:
@@ -114,13 +129,22 @@ class Recorder:
 
     def _fit(self) -> None:
         """Remove the oldest recordings until the rest is within the budget; the newest stays."""
-        files = sorted(self._folder.glob("*.pcapng"), key=lambda path: path.stat().st_mtime_ns)
-        size = sum(path.stat().st_size for path in files)
-        for path in files[:-1]:
-            if size <= self._budget:
+        recordings = sorted(self._folder.glob("*.pcapng"), key=lambda path: path.stat().st_mtime_ns)
+        sizes = [sum(path.stat().st_size for path in _files_of(recording)) for recording in recordings]
+        left = sum(sizes)
+        for recording, size in zip(recordings[:-1], sizes, strict=False):
+            if left <= self._budget:
                 break
-            size -= path.stat().st_size
-            path.unlink()
+            left -= size
+            for path in _files_of(recording):
+                path.unlink()
+            if recording.with_suffix("").exists():
+                recording.with_suffix("").rmdir()
+
+
+def _files_of(recording: Path) -> list[Path]:
+    """A pcapng and the rows beside it."""
+    return [recording, *recording.with_suffix("").glob("*.parquet")]
 
 
 class _Tap:

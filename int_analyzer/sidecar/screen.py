@@ -63,6 +63,7 @@ def render(state: dict[str, Any]) -> RenderableType:
     if trust is not None:
         graded = Text(f"trust: {trust['trust']}", style=_TRUST_STYLES[trust["trust"]])
         parts.append(graded.append(f"  {trust['trust_reasons'][0]}", style="dim"))
+    parts += [Text(f"RoCEv2 {label}: {text}", style="dim") for label, text in state["roce"]]
     parts += [_source(source) for source in state["sources"]]
     for event in state["events"][:_EVENTS]:
         parts.append(Text(f"{event['at']}  {event['event']:<6}  {event['place']}: {event['cause']}", style="dim"))
@@ -109,7 +110,7 @@ def _queues(queues: list[dict[str, Any]]) -> Table:
 
 
 def _source(source: dict[str, Any]) -> Text:
-    told = f"{source['name']}: {source['packets']} packets"
+    told = f"{source['name']}: {source['packets']} packets, clock: {source['clock']}"
     lost = f", not folded: {source['kernel']} dropped by the kernel, {source['own']} shed, {source['time']} of another time"
     fault = f" — {source['fault']}" if source["fault"] else ""
     return Text(told + (lost if source["lost"] else "") + fault, style="red" if source["lost"] or source["fault"] else "dim")

@@ -22,7 +22,8 @@ from int_analyzer.sidecar.event_log import EventLog
 from int_analyzer.sidecar.history import History, Second
 from int_analyzer.sidecar.judgement import Judge, Judgement
 from int_analyzer.sidecar.lifetime import Lifetime
-from int_analyzer.sidecar.sliding import GRACE_NS, JUMP_NS, SECOND_NS, SLICES, STEP_NS, Sliding
+from int_analyzer.sidecar.polling import FULL, Polling
+from int_analyzer.sidecar.sliding import CAPACITY, GRACE_NS, JUMP_NS, SECOND_NS, SLICES, STEP_NS, Sliding
 from int_analyzer.sidecar.stage import Stage
 from int_analyzer.sidecar.track import Event, Tracks
 from int_analyzer.sidecar.worker import Worker
@@ -67,9 +68,9 @@ class Snapshot:
 class Sidecar:
     """Sources come in by `add`, what is found goes to the sinks; `snapshot` is the last tick's.
 
-    stages: time and number of runs of what a tick does; reload_faults: profiles that were refused since the start; recent: the last
-    events; on_second: called with every second that was closed, and its state; on_tick: called after a tick; over: a replay has come
-    to its end; stopped: because somebody asked for it.
+    connections: which are followed; stages: time and number of runs of what a tick does; reload_faults: profiles that were refused
+    since the start; recent: the last events; on_second: called with every second that was closed, and its state; on_tick: called after
+    a tick; over: a replay has come to its end; stopped: because somebody asked for it.
     """
 
     def __init__(
@@ -78,13 +79,15 @@ class Sidecar:
         sinks: Sequence[Sink] = (),
         checkpoint: Checkpoint | None = None,
         compiled: bool = True,
+        connections: Polling = FULL,
     ) -> None:
         self.profile_path = profile_path
         self.profile = load_profile(profile_path) if profile_path is not None else Profile()
         self.sinks = list(sinks)
         self.checkpoint = checkpoint
         self.compiled = compiled
-        self.sliding = Sliding(compiled=compiled)
+        self.connections = connections
+        self.sliding = Sliding(CAPACITY._replace(subsets=connections.of, subsets_followed=connections.part), compiled)
         self.judge = Judge(self.profile)
         self.tracks = Tracks()
         self.lifetime = Lifetime()

@@ -13,6 +13,7 @@ import threading
 import numpy as np
 
 from int_analyzer.columns import Columns
+from int_analyzer.fold.quality import MISSED
 from int_analyzer.fold.state import Capacity, State
 
 SECOND_NS = 1_000_000_000
@@ -50,8 +51,8 @@ class Lane:
         self._open: dict[int, State] = {}
         self._lock = threading.Lock()
 
-    def fold(self, columns: Columns, oldest: int, newest: int) -> None:
-        """Fold a batch into its slice, if that is not before `oldest` or behind `newest`."""
+    def fold(self, columns: Columns, oldest: int, newest: int, missed: int = 0) -> None:
+        """Fold a batch into its slice, if that is not before `oldest` or behind `newest`; `missed`: so many packets before it were lost."""
         packets = columns.rows("packets")
         number = int(np.median(columns.packets.time_ns[:packets])) // SECOND_NS
         if not oldest <= number <= newest:
@@ -63,11 +64,12 @@ class Lane:
                 self.lost += packets
                 return
             if state is None:
-                state = self._open[number] = State(self._capacity)
+                state = self._open[number] = State(self._capacity, turn=number)
             if number < self.closed:
                 self.late += packets
             self.packets += packets
             state.fold(columns, self._compiled)
+            state.quality.counters[MISSED] += missed
 
     def take(self, end: int) -> dict[int, State]:
         """The states of slices before `end`; what comes for them from now on is late."""

@@ -70,10 +70,13 @@ class Worker(threading.Thread):
     def _work(self) -> None:
         # time of this thread alone: waiting for packets, and for the processor, costs it none
         began = time.thread_time()
+        missed = 0
         for columns in self._decoder.batches(self.intake):
             decoded = time.thread_time()
             newest = time.time_ns() // SECOND_NS + 1 if self._on_wall_clock else sys.maxsize
-            self.lane.fold(columns, self._sliding.oldest, newest)
+            lost = self.intake.losses.kernel + self.intake.losses.own
+            self.lane.fold(columns, self._sliding.oldest, newest, lost - missed)
+            missed = lost
             if self.sample_wanted and (sample := pick(columns)) is not None:
                 self.sample, self.sample_wanted = sample, False
             folded = time.thread_time()

@@ -2,7 +2,6 @@
 // Shows what /api/stream sends after every second. Everything is set as text, never as markup, but for the picture, which the server draws.
 
 const WORDS = { root: "CONGESTED", victim: "HELD UP", host: "SLOW HOST" };
-const ROCE = { packets: "RoCEv2 packets", with_telemetry: "with telemetry", ce: "marked CE", cnp: "congestion notifications" };
 let held = false;
 const open = new Set();
 
@@ -111,7 +110,7 @@ function showTrust(state) {
   const reasons = trust ? [...trust.trust_reasons, ...trust.assumptions] : [];
   part("trust-reasons").replaceChildren(...reasons.map((text) => make("li", text)));
   part("sources").replaceChildren(...state.sources.map((source) => {
-    const line = row([source.name, source.packets, source.late, source.kernel, source.own, source.time]);
+    const line = row([source.name, source.packets, source.late, source.kernel, source.own, source.time, source.clock]);
     if (source.lost || source.fault) line.firstChild.className = "bad";
     if (source.fault) line.firstChild.textContent += `: ${source.fault}`;
     return line;
@@ -126,7 +125,7 @@ function show(state) {
   showHeat(state.heat);
   part("queues").replaceChildren(...state.queues.map((queue) => row([queue.place, queue.packets, ...queue.latency, ...queue.depth])));
   showTrust(state);
-  part("roce").replaceChildren(...Object.entries(ROCE).flatMap(([key, word]) => [make("dt", word), make("dd", state.roce[key])]));
+  part("roce").replaceChildren(...state.roce.flatMap(([label, text]) => [make("dt", label), make("dd", text)]));
   const lines = state.events.map((event) => make("li", `${event.at} ${event.event} ${event.place}: ${event.cause.replace("-", " ")}${event.reason ? ` (${event.reason})` : ""}`));
   part("events").replaceChildren(...(lines.length ? lines : [make("li", "nothing yet")]));
 }
