@@ -39,7 +39,7 @@ class Root:
 
 @dataclass
 class Scene:
-    """Filled by a scenario's build function. `options` are settings of world.Settings that it needs."""
+    """Filled by a scenario's build function. `options` are settings of world.Settings that it needs; `counted_every_ns`: switches are polled so often."""
 
     name: str
     fabric: Fabric
@@ -51,6 +51,7 @@ class Scene:
     options: dict[str, Any] = field(default_factory=dict)
     clock_offset_ns: int = 50
     clock_drift_ppb: int = 0
+    counted_every_ns: int = 0
     roots: list[Root] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     hosts: list[dict[str, Any]] = field(default_factory=list)

@@ -135,7 +135,8 @@ class Flows(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A simulated capture. `truth` is a JSON-ready dict (synth/truth.py), `profile` the fabric's profile as TOML text."""
+    """A simulated capture. `truth` is a JSON-ready dict (synth/truth.py), `profile` the fabric's profile as TOML text, `counters` what
+    a poller read of its switches as CSV text, "" if none did."""
 
     packets: Packets
     hops: Hops
@@ -143,3 +144,4 @@ class Trace(NamedTuple):
     fabric: Fabric
     profile: str
     truth: dict[str, Any]
+    counters: str = ""
