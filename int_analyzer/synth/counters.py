@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,10 @@ def _port_name(fabric: Fabric, link: int) -> str:
 
 def _lossy_seconds(scene: Scene, link: int, times: Any) -> Any:
     """Σ loss × seconds on a link up to each time: float64[n]."""
-    changes = sorted(
-        (action.at_ns, action.value / LOSS_UNIT) for action in scene.actions if action.kind == SET_LOSS and action.link == link
-    )
+    actions = [action for action in scene.actions if action.kind == SET_LOSS and action.link == link]
+    changes = sorted((action.at_ns, action.value / LOSS_UNIT) for action in actions)
     total = np.zeros(len(times))
-    for (begin, loss), (end, _) in zip(changes, changes[1:], strict=False):
+    for (begin, loss), (end, _) in itertools.pairwise(changes):
         total += loss * (np.clip(times, begin, end) - begin) / 1e9
     return total
 

@@ -9,8 +9,12 @@ from int_analyzer.synth.scene import MILLISECOND, Root, Scene
 from int_analyzer.synth.state import SET_LOSS
 from int_analyzer.synth.world import Action
 
-STORED_BYTES, STORED_EVERY_NS, STORED_BPS = 65_536, 80 * MILLISECOND, 2e9
-"""Each of the flows over the cable writes so much, so often, at this speed."""
+STORED_BYTES, STORED_BPS = 65_536, 2e9
+"""Hosts write so much at once, at this speed …"""
+STORED_EVERY_NS, SELDOM_EVERY_NS = 80 * MILLISECOND, 400 * MILLISECOND
+"""… so often on the flows that are steered over the cable, and to others."""
+OTHERS = 6
+"""Hosts that a host writes to now and then."""
 COUNTED_EVERY_NS = 1_000_000_000
 PARTNERS, QUEUE_PAIRS = 4, 6
 """Hosts of other leaves that a host sends to, and queue pairs for each of them."""
@@ -19,17 +23,15 @@ PARTNERS, QUEUE_PAIRS = 4, 6
 def failing_cable(scene: Scene) -> None:
     """A cable from a leaf to a spine loses packets, now more and now less; symbol errors show at the spine; then it is switched off."""
     fabric, chance = scene.fabric, scene.chance
-    scene.background(scene.load)
     leaf, spine = int(chance.integers(fabric.leaves)), int(chance.integers(fabric.spines))
     link = fabric.to_spine(leaf, spine)
+    for source in range(fabric.hosts):
+        for target in scene.pick(OTHERS, {source}):
+            _write(scene, source, target, SELDOM_EVERY_NS)
     near = [host for host in range(fabric.hosts) if fabric.leaf_of(host) == leaf]
     for number in range(12):
         source, target = near[number % len(near)], scene.pick(1, leaves_apart={leaf})[0]
-        flow = scene.traffic.connect(source, target, STORED_BPS, scene.steer(source, target, spine))
-        at = chance.uniform(0, STORED_EVERY_NS)
-        while at < scene.end_ns:
-            scene.traffic.send_at(at, flow, STORED_BYTES)
-            at += STORED_EVERY_NS * chance.uniform(0.8, 1.2)
+        _write(scene, source, target, STORED_EVERY_NS, scene.steer(source, target, spine))
     start, off = (int(scene.end_ns * chance.uniform(*share)) for share in ((0.25, 0.35), (0.6, 0.7)))
     at = start
     while at < off:
@@ -45,8 +47,17 @@ def failing_cable(scene: Scene) -> None:
     scene.counted_every_ns = COUNTED_EVERY_NS
 
 
+def _write(scene: Scene, source: int, target: int, every_ns: int, port: int | None = None) -> None:
+    """Writes of a host to another until the end, not quite evenly."""
+    flow = scene.traffic.connect(source, target, STORED_BPS, port)
+    at = scene.chance.uniform(0, every_ns)
+    while at < scene.end_ns:
+        scene.traffic.send_at(at, flow, STORED_BYTES)
+        at += every_ns * scene.chance.uniform(0.8, 1.2)
+
+
 def uneven_spines(scene: Scene) -> None:
-    """One leaf chooses its spine by addresses alone, the others by ports too: flows between two hosts stay together, and one spine gets most."""
+    """One leaf chooses spines by addresses alone, the others by ports too; one spine gets most of what it sends."""
     fabric, chance = scene.fabric, scene.chance
     leaf, spine = int(chance.integers(fabric.leaves)), int(chance.integers(fabric.spines))
     scene.options["hash_without_ports"] = leaf

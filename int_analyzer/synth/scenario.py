@@ -75,10 +75,10 @@ BY_ID = {scenario.id: scenario for scenario in SCENARIOS}
 CASES: tuple[Scenario, ...] = (
     Scenario(
         "failing-cable",
-        "the leaf's port to that spine, with its chain of evidence; the change of path",
+        "the leaf's port to that spine, with its chain of evidence",
         recorded.failing_cable,
-        0.0003,
-        8.0,
+        load=0.0,
+        seconds=8.0,
     ),
     Scenario("uneven-spines", "that leaf, and that its hash leaves the ports out", recorded.uneven_spines, load=0.1, seconds=0.02),
 )

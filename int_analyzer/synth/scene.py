@@ -39,7 +39,10 @@ class Root:
 
 @dataclass
 class Scene:
-    """Filled by a scenario's build function. `options` are settings of world.Settings that it needs; `counted_every_ns`: switches are polled so often."""
+    """Filled by a scenario's build function. `options` are settings of world.Settings that it needs.
+
+    `counted_every_ns`: counters of switches are read so often, 0: never.
+    """
 
     name: str
     fabric: Fabric
