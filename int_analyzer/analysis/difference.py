@@ -53,8 +53,8 @@ def _sentences(profile: Profile, one: Difference) -> list[str]:
     peers = ", ".join(profile.node_name(peer) for peer in one.peers[:_NAMED])
     peers += f" and {len(one.peers) - _NAMED} more" if len(one.peers) > _NAMED else ""
     sentences = [
-        f"{node} sends {one.share:.0%} of its {one.flows} flows over {following} ({one.share_of_bytes:.0%} of its bytes); "
-        f"{peers}: {100 * one.elsewhere:.0f} ± {100 * one.deviation:.0f} %"
+        f"{node} sends {one.share:.0%} of its bytes over {following}, {peers} {100 * one.elsewhere:.0f} ± {100 * one.deviation:.0f} % "
+        f"(of its {one.flows} flows {one.share_of_flows:.0%}, of theirs {one.flows_elsewhere:.0%})"
     ]
     if one.never_used:
         unused = ", ".join(profile.node_name(other) for other in one.never_used[:_NAMED])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from int_analyzer.analysis.gpu import find_bounds
 from int_analyzer.analysis.outside_summary import CounterRise, OutsideSummary
 from int_analyzer.analysis.summary import JobSummary
+from int_analyzer.analysis.testimony import CLEARER, FEWEST
 from int_analyzer.analysis.wording import plain
 from int_analyzer.evidence.series import Counters, Rise, Series
 from int_analyzer.fold.view import View
@@ -17,13 +20,9 @@ MOST_RISES, MOST_NAMES = 50, 5
 
 
 def sum_up_outside(view: View, profile: Profile, counters: Counters, jobs: Sequence[JobSummary]) -> OutsideSummary:
-    """What counters say of the capture's time; counters that rose, most first within their metric."""
+    """What counters say of the capture's time; counters that clearly rose, most first within their metric."""
     start_ns, end_ns = view.counts.get("first_ns", 0), view.counts.get("last_ns", 0)
-    rises = [
-        _rise(profile, one, rise)
-        for one in counters.series
-        if one.metric.rises and (rise := one.rise(start_ns, end_ns) or one.rise_in_all()) is not None and rise.amount > 0
-    ]
+    rises = [_rise(profile, one, rise) for one, rise in _clear_rises(counters, start_ns, end_ns)]
     return OutsideSummary(
         sources=counters.sources,
         series=dict(Counter(one.metric.name for one in counters.series)),
@@ -36,6 +35,15 @@ def sum_up_outside(view: View, profile: Profile, counters: Counters, jobs: Seque
         jobs=find_bounds(jobs, counters, start_ns, end_ns),
         notes=_notes(counters, start_ns, end_ns),
     )
+
+
+def _clear_rises(counters: Counters, start_ns: int, end_ns: int) -> Iterator[tuple[Series, Rise]]:
+    """Of every metric that counts, the series that rose by far more than is usual for its series."""
+    for name in sorted({one.metric.name for one in counters.series if one.metric.rises}):
+        found = [(one, one.rise(start_ns, end_ns) or one.rise_in_all()) for one in counters.of_metric(name)]
+        known = [(one, rise) for one, rise in found if rise is not None]
+        usual = float(np.median([rise.amount for _, rise in known])) if len(known) > 1 else 0.0
+        yield from ((one, rise) for one, rise in known if rise.amount >= max(FEWEST, CLEARER * usual))
 
 
 def _rise(profile: Profile, one: Series, rise: Rise) -> CounterRise:

@@ -82,9 +82,9 @@ def measure_throughput(view: View, link: LossyLink) -> Throughput:
     )
 
 
-def moment(view: View, time_ns: int) -> str:
+def moment(view: View, time_ns: int, decimals: int = 6) -> str:
     """A time as findings tell it: since the begin of the capture."""
-    return f"{(time_ns - capture_start(view.buckets)) / 1e9:+.6f} s"
+    return f"{(time_ns - capture_start(view.buckets)) / 1e9:+.{decimals}f} s"
 
 
 def rate(bps: float) -> str:

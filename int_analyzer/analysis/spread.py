@@ -35,7 +35,9 @@ TOGETHER = 0.95
 
 @dataclass(frozen=True)
 class Difference:
-    """A node that differs: its shares and those of its peers (mean and standard deviation over them) at the next node where most.
+    """A node that differs, at the next node that gets most beyond what peers send there: its share, theirs and the deviation of theirs.
+
+    share, elsewhere and deviation are of bytes, share_of_flows and flows_elsewhere of flows.
 
     together, together_elsewhere: share of the flows that go with the first one between the same two hosts; None if that is no difference.
     """
@@ -45,9 +47,10 @@ class Difference:
     port_id: int
     flows: int
     share: float
-    share_of_bytes: float
     elsewhere: float
     deviation: float
+    share_of_flows: float
+    flows_elsewhere: float
     peers: list[int]
     never_used: list[int]
     together: float | None
@@ -154,15 +157,14 @@ def _compare(spreads: dict[int, _Spread], node: int, others: list[int], nodes: i
     own = spreads[node]
     together, elsewhere_together, hash_differs = _hashing(own, [spreads[other] for other in others], nodes)
     nexts = sorted({following for other in [node, *others] for following in spreads[other].flows})
-    mine, theirs = _counts(own, nexts), [_counts(spreads[other], nexts) for other in others]
+    mine, theirs = _shares([own], nexts), _shares([spreads[other] for other in others], nexts)
+    my_flows, their_flows = _flow_shares([own], nexts)[0], _flow_shares([spreads[other] for other in others], nexts).mean(axis=0)
     effective = (
         _effective(own, nexts, together),
         np.sum([_effective(spreads[other], nexts, elsewhere_together) for other in others], axis=0),
     )
-    shares = np.array([counts / counts.sum() for counts in theirs])
-    share, elsewhere = mine / mine.sum(), np.sum(theirs, axis=0) / np.sum(theirs)
-    at = int(np.argmax(np.abs(share - elsewhere)))
-    if abs(share[at] - elsewhere[at]) < LEAST_DIFFERENCE:
+    share, elsewhere = mine[0], theirs.mean(axis=0)
+    if max(np.abs(share - elsewhere).max(), np.abs(my_flows - their_flows).max()) < LEAST_DIFFERENCE:
         return None
     if not hash_differs and _surprise(*effective) < CERTAIN + np.log(nodes):
         return None
@@ -171,13 +173,14 @@ def _compare(spreads: dict[int, _Spread], node: int, others: list[int], nodes: i
         node_id=node,
         next_id=nexts[most],
         port_id=own.ports[nexts[most]],
-        flows=int(mine.sum()),
+        flows=sum(own.flows.values()),
         share=float(share[most]),
-        share_of_bytes=own.bytes[nexts[most]] / max(sum(own.bytes.values()), 1),
         elsewhere=float(elsewhere[most]),
-        deviation=float(shares[:, most].std()),
+        deviation=float(theirs[:, most].std()),
+        share_of_flows=float(my_flows[most]),
+        flows_elsewhere=float(their_flows[most]),
         peers=others,
-        never_used=[following for following, count in zip(nexts, mine.tolist(), strict=True) if count == 0],
+        never_used=[following for following in nexts if own.flows[following] == 0],
         together=together if hash_differs else None,
         together_elsewhere=elsewhere_together if hash_differs else None,
     )
@@ -202,14 +205,20 @@ def _same(spread: _Spread) -> tuple[int, int]:
     return same, sum(len(ways) - 1 for ways in spread.pairs.values())
 
 
-def _counts(spread: _Spread, nexts: list[int]) -> Any:
-    return np.array([spread.flows[following] for following in nexts], dtype=np.float64)
+def _shares(spreads: list[_Spread], nexts: list[int]) -> Any:
+    """float64[nodes, nexts]: shares of bytes."""
+    return np.array([[spread.bytes[following] / max(sum(spread.bytes.values()), 1) for following in nexts] for spread in spreads])
+
+
+def _flow_shares(spreads: list[_Spread], nexts: list[int]) -> Any:
+    """float64[nodes, nexts]: shares of flows."""
+    return np.array([[spread.flows[following] / sum(spread.flows.values()) for following in nexts] for spread in spreads])
 
 
 def _effective(spread: _Spread, nexts: list[int], together: float | None) -> Any:
     """Choices by next node: flows, or pairs of hosts where their flows stay together."""
     if together is None or together < TOGETHER:
-        return _counts(spread, nexts)
+        return np.array([spread.flows[following] for following in nexts], dtype=np.float64)
     first = Counter(ways[0] for ways in spread.pairs.values())
     return np.array([first[following] for following in nexts], dtype=np.float64)
 

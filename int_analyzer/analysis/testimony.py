@@ -55,8 +55,8 @@ class Witness:
         if rise.amount < max(FEWEST, CLEARER * usual):
             where = " and ".join(self.name_of(one) for one, _ in known)
             return Testimony(False, f"{_amount(rise, what)} at {where} in this time ({seen})", None)
-        text = f"{_amount(rise, what)} at {self.name_of(most)} from {moment(self._view, rise.first_ns)}"
-        text += f" to {moment(self._view, rise.last_ns)} ({seen})"
+        text = f"{_amount(rise, what)} at {self.name_of(most)} from {moment(self._view, rise.first_ns, 3)}"
+        text += f" to {moment(self._view, rise.last_ns, 3)} ({seen})"
         around = _around(most, rise)
         text += f", {around}" if around else ""
         if others:

@@ -10,10 +10,13 @@ import numpy as np
 
 from int_analyzer.counter import Metric
 
+NOTABLE = 0.01
+"""Steps smaller than this share of the largest do not say when a counter rose: an error now and then is usual."""
+
 
 @dataclass(frozen=True)
 class Rise:
-    """By how much a counter rose, between which two readings, and in which of these it first and last did (0: not at all)."""
+    """By how much a counter rose, between which two readings; and those before and after its notable steps (0: it did not rise)."""
 
     amount: float
     from_ns: int
@@ -57,7 +60,7 @@ class Series:
     def _rise(self, first: int, last: int) -> Rise:
         steps = np.diff(self.value[first : last + 1])
         steps = np.where(steps < 0, self.value[first + 1 : last + 1], steps)
-        rising = np.flatnonzero(steps > 0) + first
+        rising = np.flatnonzero((steps > 0) & (steps >= NOTABLE * steps.max(initial=0))) + first
         return Rise(
             amount=float(steps.sum()),
             from_ns=int(self.time_ns[first]),

@@ -13,7 +13,7 @@ OUTSIDE_MEANINGS: dict[str, dict[str, str]] = {
         "strangers": "series that name no known port or host",
         "stranger_names": "the first of them",
         "ignored": "readings that could not be used, by reason",
-        "rises": "counters that rose during the capture, by metric, most first",
+        "rises": "counters that rose during the capture by far more than is usual for their metric, most first",
         "jobs": "what the iterations of jobs wait for, by the GPUs of their hosts",
         "notes": "what keeps this from being exact",
     },
