@@ -15,7 +15,8 @@ from int_analyzer.evidence.series import Counters
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
 
-SYMBOL_ERRORS, PAUSES, DROPS = "symbol_errors", "pfc_pauses_received", "drops"
+SYMBOL_ERRORS, DROPS, RETRANSMISSIONS = "symbol_errors", "drops", "retransmissions"
+PAUSES_RECEIVED, PAUSES_SENT = "pfc_pauses_received", "pfc_pauses_sent"
 
 
 def weigh_link(view: View, profile: Profile, link: LossyLink | None, losses: Losses, counters: Counters) -> LossyLink | None:
@@ -31,6 +32,8 @@ def weigh_link(view: View, profile: Profile, link: LossyLink | None, losses: Los
         link = find_lossy_link(view, profile, losses, [one for one, at in ends.items() if bad & set(at)]) if bad else None
     if link is None:
         return None
+    senders = {view.flows.src[flow] for flow in link.events_of}
+    link = replace(link, evidence=[*link.evidence, *witness.ask_hosts(RETRANSMISSIONS, senders, link.start_ns, link.end_ns)])
     asked = {one: _ask_ends(witness, ends, one, link) for one in [_key(link), *link.rivals]}
     bad_links = [one for one, testimony in asked.items() if testimony.speaks]
     if len(bad_links) == 1:
@@ -96,10 +99,13 @@ def _weighed(witness: Witness, ends: dict[Link, list[At]], finding: Finding, kno
         return finding
     here = finding.node_id, finding.port_id
     when = finding.start_ns, finding.end_ns
+    both = {at for link, ports in ends.items() if link[:2] == here for at in ports}
     if finding.cause == PAUSED or finding.role == VICTIM:
-        finding = _judged(finding, witness.ask(PAUSES, [here], *when), decides=True)
+        testimony = witness.ask(PAUSES_RECEIVED, [here], *when)
+        if testimony.speaks is None:
+            testimony = witness.ask(PAUSES_SENT, both - {here}, *when)
+        finding = _judged(finding, testimony, decides=True)
     elif finding.cause == DEGRADED and not known:
-        both = {at for link, ports in ends.items() if link[:2] == here for at in ports}
         finding = _judged(finding, witness.ask(SYMBOL_ERRORS, both, *when), decides=False)
     return _judged(finding, witness.ask(DROPS, [here], *when), decides=False)
 

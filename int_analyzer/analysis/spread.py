@@ -195,8 +195,11 @@ def _hashing(own: _Spread, others: Iterable[_Spread], nodes: int) -> tuple[float
         return (same / whole if whole else None), (same_there / whole_there if whole_there else None), False
     here, there = same / whole, same_there / whole_there
     apart = (here >= TOGETHER) != (there >= TOGETHER)
-    surprise = _surprise(np.array([same, whole - same]), np.array([same_there, whole_there - same_there]))
-    return here, there, apart and surprise >= CERTAIN + np.log(nodes)
+    counts = np.array([same, whole - same]), np.array([same_there, whole_there - same_there])
+    # Where nearly all flows take one way, those between two hosts do so too.
+    by_chance = np.square(_flow_shares([own], sorted(own.flows))).sum()
+    meant = here < TOGETHER or whole * np.log(1 / by_chance) >= CERTAIN + np.log(nodes)
+    return here, there, bool(apart and meant and _surprise(*counts) >= CERTAIN + np.log(nodes))
 
 
 def _same(spread: _Spread) -> tuple[int, int]:

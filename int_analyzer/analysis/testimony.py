@@ -63,6 +63,21 @@ class Witness:
             text += f"; at {others} other ports {plain(usual)} in the median"
         return Testimony(True, text, (most.node_id or 0, most.port_id or 0))
 
+    def ask_hosts(self, metric: str, hosts: Collection[str], start_ns: int, end_ns: int) -> list[str]:
+        """What counters of some hosts did meanwhile, and those of others, in a sentence; nothing where nobody read them."""
+        amounts: dict[str, float] = {}
+        for one in self._counters.of_metric(metric):
+            rise = self._rise(one, start_ns, end_ns)
+            if rise is not None and one.host is not None:
+                amounts[one.host] = amounts.get(one.host, 0.0) + rise.amount
+        own = [amount for host, amount in amounts.items() if host in hosts]
+        others = [amount for host, amount in amounts.items() if host not in hosts]
+        if not own:
+            return []
+        told = f"network cards of {len(own)} hosts that send over it count {plain(sum(own), 12)} {METRICS[metric].unit} meanwhile"
+        more = f", {plain(float(np.median(own)))} in the median" if len(own) > 1 else ""
+        return [told + more + (f"; those of {len(others)} others {plain(float(np.median(others)))}" if others else "")]
+
     def risen(self, metric: str, start_ns: int, end_ns: int) -> list[tuple[At, Rise]]:
         """All ports at which a counter clearly rose in a time, most first."""
         usual, _ = self._usual(metric, (), start_ns, end_ns)

@@ -13,7 +13,7 @@ STORED_BYTES, STORED_BPS = 65_536, 2e9
 """Hosts write so much at once, at this speed …"""
 STORED_EVERY_NS, SELDOM_EVERY_NS = 80 * MILLISECOND, 400 * MILLISECOND
 """… so often on the flows that are steered over the cable, and to others."""
-OTHERS = 6
+OTHERS = 4
 """Hosts that a host writes to now and then."""
 COUNTED_EVERY_NS = 1_000_000_000
 PARTNERS, QUEUE_PAIRS = 4, 6

@@ -78,7 +78,7 @@ CASES: tuple[Scenario, ...] = (
         "the leaf's port to that spine, with its chain of evidence",
         recorded.failing_cable,
         load=0.0,
-        seconds=8.0,
+        seconds=6.0,
     ),
     Scenario("uneven-spines", "that leaf, and that its hash leaves the ports out", recorded.uneven_spines, load=0.1, seconds=0.02),
 )
