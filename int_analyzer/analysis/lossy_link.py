@@ -37,8 +37,8 @@ AFFECTED = 0.5
 """Of the directions that one rate would make lossy, so many have to be."""
 FEWEST_EXPECTED = 3.0
 """Other traffic of a host acquits it if it is clean where so many events were to be expected."""
-LIKELY = 5.0
-"""The same as CERTAIN for a link that is under suspicion from elsewhere (its cable has errors)."""
+LIKELY, FEWEST_LIKELY = 5.0, 4
+"""The same as CERTAIN and FEWEST_EVENTS for a link that is under suspicion from elsewhere (its cable has errors)."""
 SETTLED_NS = 500_000_000
 """What is sent again so soon after a path changed may have been lost by the change."""
 RIVAL = 3.0
@@ -137,7 +137,8 @@ def find_lossy_link(
     """
     losses = losses if losses is not None else losses_by_direction(view)
     total, events = int(losses.packets.sum()), int(losses.events.sum())
-    if events < FEWEST_EVENTS:
+    certain, fewest = (CERTAIN, FEWEST_EVENTS) if suspects is None else (LIKELY, FEWEST_LIKELY)
+    if events < fewest:
         return None
     crossing = {link: rows for link, rows in _crossing(view, losses).items() if suspects is None or link in suspects}
     gains = {link: _gain(losses, rows, total, events) for link, rows in crossing.items()}
@@ -152,7 +153,7 @@ def find_lossy_link(
     begun = losses.first_ns[lossy][losses.first_ns[lossy] > 0]
     expected = float((1 - np.exp(-ratio * losses.packets[rows])).sum())
     if (
-        gains[best] < (CERTAIN if suspects is None else LIKELY) + np.log(len(gains))
+        gains[best] < certain + np.log(len(gains))
         or lost < CONFINED * events
         or ratio < CLEANER * elsewhere
         or len(lossy) < max(FEWEST_DIRECTIONS, AFFECTED * expected)
