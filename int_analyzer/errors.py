@@ -4,6 +4,7 @@ IntAnalyzerError
 ├── CaptureError    the bytes are not a capture, or stop being one
 ├── SourceError     the capture cannot be reached: missing, empty folder, no permission
 ├── ProfileError    the profile says something that cannot be
+├── EvidenceError   counters cannot be read: a file that is none, a Prometheus that does not answer
 ├── ScenarioError   a scenario cannot be simulated as asked
 ├── TruthError      a truth file cannot be understood
 ├── TopologyError   the topology file of a lab says something that cannot be
@@ -43,6 +44,15 @@ class ProfileError(IntAnalyzerError):
         super().__init__(f"{path}: {key}: {reason}" if key else f"{path}: {reason}")
         self.path = str(path)
         self.key = key
+        self.reason = reason
+
+
+class EvidenceError(IntAnalyzerError):
+    """Counters cannot be read: file or address, and reason."""
+
+    def __init__(self, source: object, reason: str) -> None:
+        super().__init__(f"{source}: {reason}")
+        self.source = str(source)
         self.reason = reason
 
 

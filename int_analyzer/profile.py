@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from int_analyzer.counter import METRICS, Query, read_queries
 from int_analyzer.errors import ProfileError
 from int_analyzer.host import Hosts, read_hosts
 from int_analyzer.toml_table import ID_LIMIT, Table
@@ -127,6 +128,7 @@ class Profile:
     nodes: dict[int, Node] = field(default_factory=dict)
     hosts: Hosts = field(default_factory=Hosts)
     thresholds: Thresholds = field(default_factory=Thresholds)
+    counters: dict[str, Query] = field(default_factory=dict)
     path: str = ""
 
     def units_of(self, node_id: int) -> Units:
@@ -250,7 +252,7 @@ def load_profile(path: str | Path) -> Profile:
 
 def parse_profile(document: dict[str, Any], path: str = "") -> Profile:
     """A profile from a parsed TOML document. Raises ProfileError."""
-    table = Table(path or "profile", "", document, ("detect", "domain", "units", "node", "host", "group", "thresholds"))
+    table = Table(path or "profile", "", document, ("detect", "domain", "units", "node", "host", "group", "thresholds", "counters"))
     units = _units(table.table("units", _names(Units)), Units())
     domains = [_domain(table.entry("domain", index, entry, _names(Domain))) for index, entry in enumerate(table.tables("domain"))]
     nodes = table.table("node", None)
@@ -261,6 +263,7 @@ def parse_profile(document: dict[str, Any], path: str = "") -> Profile:
         nodes={number: _node(nodes.table(key, _names(Node)), units) for number, key in nodes.ids().items()},
         hosts=read_hosts(table.table("host", None), table.table("group", None)),
         thresholds=_thresholds(table.table("thresholds", _names(Thresholds))),
+        counters=read_queries(table.table("counters", tuple(METRICS))),
         path=path,
     )
 

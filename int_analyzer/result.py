@@ -6,13 +6,14 @@ import dataclasses
 import functools
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
 from int_analyzer.errors import SourceError
+from int_analyzer.evidence.source import CounterSource, read_counters
 from int_analyzer.fold.quality import TIME_BACKWARDS
 from int_analyzer.fold.state import State
 from int_analyzer.fold.view import View
@@ -124,14 +125,15 @@ def analyze(
     output: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     compiled: bool | None = None,
+    evidence: Sequence[CounterSource] = (),
 ) -> Result:
     """Find the congested ports in captures: a file, a folder, a glob, "-" for standard input, or several of these.
 
     All are read as one piece of traffic, in the order of their first packets' times. `profile` says what the wire does not (units,
     names, link speeds): a Profile or its file. `output` is a folder for all row tables, flows and connections, as Parquet.
     `progress` is called with bytes done and bytes in all. `compiled` decides between machine code and plain Python; by itself the
-    choice follows the size.
-    Raises SourceError, CaptureError and ProfileError.
+    choice follows the size. `evidence` is where counters of switches and hosts are read from (int_analyzer.evidence).
+    Raises SourceError, CaptureError, ProfileError and EvidenceError.
     """
     started = time.perf_counter()
     known = profile_of(profile)
@@ -153,7 +155,8 @@ def analyze(
         seconds=(last - first) / _NANOSECONDS if first is not None and last is not None else None,
         elapsed_seconds=0.0,
     )
-    summary = _completed(summarise(view, known, capture, reading.damages), view, started)
+    counters = read_counters(evidence, first, last)
+    summary = _completed(summarise(view, known, capture, reading.damages, counters), view, started)
     return Result(summary, reading.files, known)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from int_analyzer.analysis.cause import DEGRADED
 from int_analyzer.analysis.confidence import BEST
 from int_analyzer.analysis.lossy_link import LossyLink
+from int_analyzer.analysis.recovery import describe_fall, describe_recovery, measure_throughput
 from int_analyzer.analysis.root import ROOT, VICTIM
 from int_analyzer.analysis.shares import flow_share
 from int_analyzer.analysis.summary import Finding
@@ -36,6 +37,7 @@ def with_loss(view: View, profile: Profile, findings: Sequence[Finding], link: L
 
 
 def _finding(view: View, profile: Profile, link: LossyLink) -> Finding:
+    throughput = measure_throughput(view, link)
     return Finding(
         id="",
         role=ROOT,
@@ -64,7 +66,12 @@ def _finding(view: View, profile: Profile, link: LossyLink) -> Finding:
             for flow, events in link.events_of.items()
         ],
         victim_ports=[],
-        evidence=[*link.evidence, "no queue is filled there: packets are lost, not late"],
+        evidence=[
+            *describe_fall(view, throughput, link),
+            *link.evidence,
+            "no queue is filled there: packets are lost, not late",
+            *describe_recovery(view, throughput, link),
+        ],
     )
 
 

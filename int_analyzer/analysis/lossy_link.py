@@ -6,12 +6,14 @@ believed if the ratio is far beyond what chance does to so many links, if nearly
 elsewhere to compare with. Loss of all paths alike, or of single hosts whose paths share no link, gives nothing.
 
 Counted is how often retransmission began, not how many packets it sent: go-back-N sends many for one that was lost. Waits for a receiver
-that was not ready are taken out. A direction whose path changed tells nothing: it is not known where it was when it lost.
+that was not ready are taken out. A direction that moved once, and lost packets only before, tells of the path that it was on then; any
+other whose path changed tells nothing: it is not known where it was when it lost.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +37,10 @@ AFFECTED = 0.5
 """Of the directions that one rate would make lossy, so many have to be."""
 FEWEST_EXPECTED = 3.0
 """Other traffic of a host acquits it if it is clean where so many events were to be expected."""
+LIKELY, FEWEST_LIKELY = 5.0, 4
+"""The same as CERTAIN and FEWEST_EVENTS for a link that is under suspicion from elsewhere (its cable has errors)."""
+SETTLED_NS = 500_000_000
+"""What is sent again so soon after a path changed may have been lost by the change."""
 RIVAL = 3.0
 """A link whose likelihood ratio is nearer than this to the best explains the loss as well."""
 ONE_HOST = 0.6
@@ -79,6 +85,8 @@ class LossyLink:
     end_ns: int
     events_of: dict[int, int]
     """Events by flow (row in FlowView), most first."""
+    flows: list[int]
+    """All flows that cross it, or did."""
 
 
 def losses_by_direction(view: View) -> Losses:
@@ -88,26 +96,51 @@ def losses_by_direction(view: View) -> Losses:
     unreliable = np.array([name == "UC" for name in seen.transport], dtype=bool)
     events = np.where(unreliable, seen.unfilled, events)
     known = np.nonzero((seen.flow >= 0) & (seen.data > 0))[0]
-    known = known[(flows.path[seen.flow[known]] >= 0) & (flows.path_changes[seen.flow[known]] == 0)]
+    known = known[flows.path[seen.flow[known]] >= 0]
+    stayed = known[flows.path_changes[seen.flow[known]] == 0]
+    moved = known[_moved_cleanly(view, known, events[known])]
+    change = flows.path_change_ns[seen.flow[moved]]
+    begin, end = flows.first_ns[seen.flow[moved]], flows.last_ns[seen.flow[moved]]
+    before = (seen.data[moved] * ((change - begin) / np.maximum(end - begin, 1))).astype(np.int64)
+    # One of the times is that of the change itself: what was on its way then.
+    events_before = np.maximum(events[moved] - (seen.last_rewind_ns[moved] >= change), 0)
+    rows = np.concatenate((stayed, moved, moved))
+    none = np.zeros(len(moved), dtype=np.int64)
     return Losses(
-        flow=seen.flow[known],
-        path=flows.path[seen.flow[known]],
-        packets=seen.data[known],
-        events=events[known],
-        first_ns=seen.first_rewind_ns[known],
-        last_ns=seen.last_rewind_ns[known],
-        src=[seen.src[row] for row in known.tolist()],
-        dst=[seen.dst[row] for row in known.tolist()],
+        flow=seen.flow[rows],
+        path=np.concatenate((flows.path[seen.flow[stayed]], flows.path_before[seen.flow[moved]], flows.path[seen.flow[moved]])),
+        packets=np.concatenate((seen.data[stayed], before, seen.data[moved] - before)),
+        events=np.concatenate((events[stayed], events_before, none)),
+        first_ns=np.concatenate((seen.first_rewind_ns[stayed], seen.first_rewind_ns[moved], none)),
+        last_ns=np.concatenate((seen.last_rewind_ns[stayed], np.minimum(seen.last_rewind_ns[moved], change), none)),
+        src=[seen.src[row] for row in rows.tolist()],
+        dst=[seen.dst[row] for row in rows.tolist()],
     )
 
 
-def find_lossy_link(view: View, profile: Profile | None = None, losses: Losses | None = None) -> LossyLink | None:
-    """The link that explains the losses best, None if none does beyond chance. `losses`: those of the view's connections."""
+def _moved_cleanly(view: View, known: Any, events: Any) -> Any:
+    """bool[n]: directions (rows of ConnectionView) that changed their path once and, if they lost packets, did so before that."""
+    seen, flows = view.connections, view.flows
+    flow = seen.flow[known]
+    change = flows.path_change_ns[flow]
+    once = (flows.path_changes[flow] == 1) & (flows.path_before[flow] >= 0) & (change > 0)
+    first, last = seen.first_rewind_ns[known], seen.last_rewind_ns[known]
+    return once & ((events == 0) | ((first > 0) & (first < change) & (last < change + SETTLED_NS)))
+
+
+def find_lossy_link(
+    view: View, profile: Profile | None = None, losses: Losses | None = None, suspects: Collection[Link] | None = None
+) -> LossyLink | None:
+    """The link that explains the losses best, None if none does beyond chance.
+
+    losses: those of the view's connections. suspects: the only links to look at, of which less certainty is asked.
+    """
     losses = losses if losses is not None else losses_by_direction(view)
     total, events = int(losses.packets.sum()), int(losses.events.sum())
-    if events < FEWEST_EVENTS:
+    certain, fewest = (CERTAIN, FEWEST_EVENTS) if suspects is None else (LIKELY, FEWEST_LIKELY)
+    if events < fewest:
         return None
-    crossing = _crossing(view, losses)
+    crossing = {link: rows for link, rows in _crossing(view, losses).items() if suspects is None or link in suspects}
     gains = {link: _gain(losses, rows, total, events) for link, rows in crossing.items()}
     if not gains:
         return None
@@ -120,15 +153,15 @@ def find_lossy_link(view: View, profile: Profile | None = None, losses: Losses |
     begun = losses.first_ns[lossy][losses.first_ns[lossy] > 0]
     expected = float((1 - np.exp(-ratio * losses.packets[rows])).sum())
     if (
-        gains[best] < CERTAIN + np.log(len(gains))
+        gains[best] < certain + np.log(len(gains))
         or lost < CONFINED * events
         or ratio < CLEANER * elsewhere
         or len(lossy) < max(FEWEST_DIRECTIONS, AFFECTED * expected)
     ):
         return None
     rivals = [link for link in gains if link != best and gains[best] - gains[link] < RIVAL]
-    suspects = [losses.src] if best[2] is None else [losses.src, losses.dst]
-    host = any(_same_host(losses, hosts, rows, lossy, ratio) for hosts in suspects)
+    ends = [losses.src] if best[2] is None else [losses.src, losses.dst]
+    host = any(_same_host(losses, hosts, rows, lossy, ratio) for hosts in ends)
     share = lost / events
     confidence = share * min(1.0, gains[best] / (2 * CERTAIN)) * (ONE_HOST if host else 1.0) / (1 + len(rivals))
     return LossyLink(
@@ -148,6 +181,7 @@ def find_lossy_link(view: View, profile: Profile | None = None, losses: Losses |
         start_ns=int(begun.min()) if len(begun) else 0,
         end_ns=int(losses.last_ns[lossy].max()),
         events_of=dict(zip(losses.flow[lossy].tolist(), losses.events[lossy].tolist(), strict=True)),
+        flows=sorted(set(losses.flow[rows].tolist())),
     )
 
 

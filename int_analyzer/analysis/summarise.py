@@ -8,33 +8,46 @@ from dataclasses import replace
 from int_analyzer.analysis.cause import UNSEEN, find_cause
 from int_analyzer.analysis.clock import list_clocks, place_nodes
 from int_analyzer.analysis.confidence import weigh
+from int_analyzer.analysis.confirmation import weigh_link, with_counters
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
+from int_analyzer.analysis.difference import difference_events, with_differences
 from int_analyzer.analysis.drain import drain_share
 from int_analyzer.analysis.envelope import Envelopes
 from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, make_findings
+from int_analyzer.analysis.gpu import with_gpus
 from int_analyzer.analysis.host_finding import with_hosts
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
 from int_analyzer.analysis.link_latency import measure_links
 from int_analyzer.analysis.loss_finding import with_loss
-from int_analyzer.analysis.lossy_link import find_lossy_link
+from int_analyzer.analysis.lossy_link import find_lossy_link, losses_by_direction
+from int_analyzer.analysis.outside import sum_up_outside
 from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
 from int_analyzer.analysis.quality import assess, loss_share, telemetry_share
 from int_analyzer.analysis.roce import sum_up_roce
 from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
+from int_analyzer.analysis.spread import find_differences
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
 from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
 from int_analyzer.analysis.wording import plain
 from int_analyzer.analysis.work import find_work
+from int_analyzer.evidence.series import Counters
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
 
 
 def summarise(
-    view: View, profile: Profile | None = None, capture: Capture | None = None, damages: Sequence[dict[str, object]] = ()
+    view: View,
+    profile: Profile | None = None,
+    capture: Capture | None = None,
+    damages: Sequence[dict[str, object]] = (),
+    counters: Counters | None = None,
 ) -> Summary:
-    """Findings, links, paths, queues and quality of a view. `damages` is what the capture's reader reported as broken."""
+    """Findings, links, paths, queues and quality of a view.
+
+    `damages` is what the capture's reader reported as broken, `counters` what was counted outside of it meanwhile.
+    """
     profile = profile if profile is not None else Profile()
     units = queue_units(view, profile)
     quantiles = queue_quantiles(view, units)
@@ -42,14 +55,22 @@ def summarise(
     envelopes = Envelopes(view, profile)
     places = place_nodes(envelopes)
     latencies, faults = measure_links(envelopes, places)
-    findings = with_loss(view, profile, _findings(view, profile, units, congestions), find_lossy_link(view, profile))
+    losses = losses_by_direction(view)
+    lossy = find_lossy_link(view, profile, losses)
+    if counters is not None:
+        lossy = weigh_link(view, profile, lossy, losses, counters)
+    differences = find_differences(view)
+    findings = with_differences(profile, with_loss(view, profile, _findings(view, profile, units, congestions), lossy), differences)
     work = find_work(view, profile, findings)
+    findings = with_hosts(profile, findings, work.troubles)
+    if counters is not None:
+        findings = with_gpus(profile, with_counters(view, profile, findings, lossy, counters), work.jobs, counters)
     quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
     return Summary(
         capture=capture,
         quality=replace(quality, clock_faults=faults),
-        findings=with_hosts(profile, findings, work.troubles),
-        events=find_events(view, profile),
+        findings=findings,
+        events=sorted([*find_events(view, profile), *difference_events(view, profile, differences)], key=lambda event: event.start_ns),
         links=build_links(view, profile, quantiles, latencies),
         paths=build_paths(view, profile, units),
         queues=_queues(view, profile, quantiles),
@@ -57,6 +78,7 @@ def summarise(
         roce=sum_up_roce(view),
         storage=work.storage,
         jobs=work.jobs,
+        outside=sum_up_outside(view, profile, counters, work.jobs) if counters is not None else None,
     )
 
 

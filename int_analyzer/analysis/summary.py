@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from int_analyzer.analysis.outside_summary import CounterRise as CounterRise
+from int_analyzer.analysis.outside_summary import JobBound as JobBound
+from int_analyzer.analysis.outside_summary import OutsideSummary as OutsideSummary
 from int_analyzer.analysis.quantiles import Quantiles as Quantiles
 from int_analyzer.analysis.work_summary import JobMember as JobMember
 from int_analyzer.analysis.work_summary import JobSummary as JobSummary
@@ -148,7 +151,7 @@ class Finding:
 class Event:
     """Something that happened on the way and is no congestion: a change of path, a loop, a node that adds no telemetry."""
 
-    kind: str  # path-change | spraying | loop | unseen-node
+    kind: str  # path-change | spraying | loop | unseen-node | configuration-difference
     node: str | None
     port: str | None
     node_id: int | None
@@ -346,3 +349,4 @@ class Summary:
     roce: RoceSummary | None = None
     storage: StorageSummary | None = None
     jobs: list[JobSummary] = field(default_factory=list)
+    outside: OutsideSummary | None = None

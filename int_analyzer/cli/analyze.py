@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from int_analyzer.cli.argument import Captures, ProfileOption, profile_from
+from int_analyzer.cli.evidence import CountersOption, PrometheusOption, PrometheusTokenOption, evidence_from
 
 EXAMPLES = """Examples:
 
@@ -18,6 +19,8 @@ EXAMPLES = """Examples:
   tcpdump -i eth0 -w - | int-analyzer analyze -
   int-analyzer analyze mirror.pcap --json | jq '.findings[0]'
   int-analyzer analyze mirror.pcap --quiet --fail-on-congestion || page-someone
+  int-analyzer analyze mirror.pcap --profile fabric.toml --counters switches.csv
+  int-analyzer analyze mirror.pcap --profile fabric.toml --prometheus http://prometheus:9090
 """
 
 
@@ -34,19 +37,25 @@ def analyze(
     fail_on_congestion: Annotated[bool, typer.Option("--fail-on-congestion", help="Exit with 1 if a congested port was found.")] = False,
     top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Show at most N findings, flows and links.")] = 10,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the headline only; no progress bar.")] = False,
+    counters: CountersOption = None,
+    prometheus: PrometheusOption = None,
+    prometheus_token: PrometheusTokenOption = None,
 ) -> None:
     """Say which port is congested, since when, and whose traffic it is.
 
     All captures are read as one piece of traffic. The report gives the answer first, then its evidence, the paths, what was read
-    and how well, and whether to trust it.
+    and how well, and whether to trust it. Counters of switches and hosts (symbol errors, PFC pauses, drops, retransmissions, GPU use)
+    confirm its findings or speak against them; docs/evidence.md has their names and how they are joined.
     """
     from int_analyzer import result as results
     from int_analyzer.cli.progress import announce_compilation, progress_bar
 
+    known = profile_from(profile)
+    evidence = evidence_from(known, counters, prometheus, prometheus_token)
     if not quiet:
         announce_compilation(captures)
     with progress_bar(wanted=not quiet) as progress:
-        result = results.analyze(captures, profile_from(profile), output=output, progress=progress)
+        result = results.analyze(captures, known, output=output, progress=progress, evidence=evidence)
     if json:
         print(result.to_json())
     else:

@@ -115,7 +115,7 @@ def generate(
 
     Every packet is simulated, with link speeds, queues, ECMP, PFC and ECN: depths, latencies and times come out of the queues.
     Lengths, checksums and ICRC are right; payload is zeros. Beside the capture x.pcap are written x.truth.json, the right answer, and
-    x.profile.toml, what an operator of the fabric knows; not beside standard output.
+    x.profile.toml, what an operator of the fabric knows; of cases with counters x.counters.csv too. Not beside standard output.
     """
     from int_analyzer.cli.progress import counting_bar
     from int_analyzer.errors import SourceError
@@ -142,7 +142,7 @@ def generate(
         written = write_capture(trace, output, emission, mirror=around, snaplen=snaplen, progress=progress)
     companions = write_companions(trace, output, emission)
     if not quiet:
-        beside = f"; beside it {' and '.join(path.name for path in companions)}" if companions else ""
+        beside = f"; beside it {', '.join(path.name for path in companions)}" if companions else ""
         print(f"{written} packets written to {'standard output' if output == STANDARD else output}{beside}", file=sys.stderr)
 
 
@@ -158,14 +158,16 @@ def _choices() -> str:
     """Scenarios and formats, a line each."""
     from int_analyzer.report.grid import Grid
     from int_analyzer.synth.emission import EMISSIONS
-    from int_analyzer.synth.scenario import SCENARIOS
+    from int_analyzer.synth.scenario import CASES, SCENARIOS
 
-    scenarios, formats = Grid(), Grid()
+    scenarios, cases, formats = Grid(), Grid(), Grid()
     for scenario in SCENARIOS:
         scenarios.add(" ", scenario.id, scenario.doc)
+    for case in CASES:
+        cases.add(" ", case.id, case.doc)
     for emission in EMISSIONS.values():
         formats.add(" ", emission.name, emission.title)
-    parts = (("Scenarios:", scenarios), ("Formats:", formats))
+    parts = (("Scenarios:", scenarios), ("Cases, which are not scored:", cases), ("Formats:", formats))
     return "\n\n".join("\n".join((title, "", "\b", *grid.lines())) for title, grid in parts)
 
 

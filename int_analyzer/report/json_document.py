@@ -14,6 +14,7 @@ import typing
 from typing import Any
 
 from int_analyzer.analysis import summary as parts
+from int_analyzer.report.outside_meaning import OUTSIDE_MEANINGS
 from int_analyzer.report.work_meaning import WORK_MEANINGS
 from int_analyzer.schema import SCHEMA_VERSION
 
@@ -33,6 +34,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "roce": "RoCEv2 connections; null without any",
         "storage": "storage I/O over RDMA; null without any",
         "jobs": "collectives of training jobs",
+        "outside": "counters from outside the capture; null if none were given",
     },
     "Capture": {
         "files": "the captures, in the order in which they were read: by the time of their first packet",
@@ -108,7 +110,8 @@ MEANINGS: dict[str, dict[str, str]] = {
     },
     "Event": {
         "kind": "path-change: flows moved; spraying: flows are spread over paths; loop: a node passed twice; "
-        "unseen-node: a node without telemetry stands behind this port",
+        "unseen-node: a node without telemetry stands behind this port; configuration-difference: a node spreads flows over equal-cost "
+        "ways otherwise than its peers",
         "node": "node where it happened, by the profile's name, else its id",
         "port": "egress port that flows left, or that a loop or an unseen node begins at",
         "node_id": "node id as on the wire",
@@ -298,6 +301,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "throughput": "bytes ÷ completion time of messages with an answer",
     },
     **WORK_MEANINGS,
+    **OUTSIDE_MEANINGS,
 }
 
 ALLOWED: dict[tuple[str, str], list[str]] = {
@@ -307,6 +311,7 @@ ALLOWED: dict[tuple[str, str], list[str]] = {
     ("StoragePlace", "verdict"): ["healthy", "compute", "network", "storage"],
     ("JobSummary", "kind"): ["ring", "all-to-all"],
     ("JobMember", "label"): ["healthy", "slow", "suspect"],
+    ("JobBound", "bound"): ["compute", "network", "host", "mixed"],
 }
 
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null", object: None}

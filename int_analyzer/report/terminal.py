@@ -16,6 +16,7 @@ from int_analyzer.report import figure
 from int_analyzer.report.clock_list import clock_lines, known_clocks
 from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
+from int_analyzer.report.outside_section import outside_lines
 from int_analyzer.report.reading_list import reading_lines
 from int_analyzer.report.roce_section import roce_lines
 from int_analyzer.report.work_section import job_lines, storage_lines
@@ -62,6 +63,10 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
         for label, text in roce_lines(summary.roce):
             _print_labelled(console, 2, label, text)
     _print_work(console, summary, top)
+    if summary.outside is not None:
+        _section(console, "Outside")
+        for label, text in outside_lines(summary.outside, top):
+            _print_labelled(console, 2, label, text)
     _section(console, "Read")
     for label, text in reading_lines(summary):
         _print_labelled(console, 2, label, text)

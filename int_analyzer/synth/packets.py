@@ -49,7 +49,10 @@ def write_capture(
 
 
 def write_companions(trace: Trace, output: str, emission: Emission) -> list[Path]:
-    """Write what belongs beside a capture: the truth and the operator's profile. Their paths; none beside what is no file."""
+    """Write what belongs beside a capture: the truth, the operator's profile, and counters where some were read.
+
+    Their paths; none beside what is no file.
+    """
     capture = Path(output)
     if output == STANDARD or not capture.is_file():
         return []
@@ -58,6 +61,8 @@ def write_companions(trace: Trace, output: str, emission: Emission) -> list[Path
         capture.with_name(f"{stem}.truth.json"): json.dumps(trace.truth, indent=2, ensure_ascii=False) + "\n",
         capture.with_name(f"{stem}.profile.toml"): operator_profile(trace, emission),
     }
+    if trace.counters:
+        texts[capture.with_name(f"{stem}.counters.csv")] = trace.counters
     for path, text in texts.items():
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")

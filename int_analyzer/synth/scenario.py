@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from int_analyzer.errors import ScenarioError
-from int_analyzer.synth import collective, crowd, fault, storage
+from int_analyzer.synth import collective, crowd, fault, recorded, storage
 from int_analyzer.synth.address import address_flows
 from int_analyzer.synth.clock import wind_clocks
+from int_analyzer.synth.counters import write_counters
 from int_analyzer.synth.fabric import Fabric, build_fabric
 from int_analyzer.synth.ground import Ground, read_ground
 from int_analyzer.synth.observation import read_hops, read_packets
@@ -71,6 +72,18 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("prepare-slow", "that host: DPL; no network finding", storage.prepare_slow, load=0.05),
 )
 BY_ID = {scenario.id: scenario for scenario in SCENARIOS}
+CASES: tuple[Scenario, ...] = (
+    Scenario(
+        "failing-cable",
+        "the leaf's port to that spine, with its chain of evidence",
+        recorded.failing_cable,
+        load=0.0,
+        seconds=6.0,
+    ),
+    Scenario("uneven-spines", "that leaf, and that its hash leaves the ports out", recorded.uneven_spines, load=0.1, seconds=0.02),
+)
+"""Cases as operators tell them. They are generated and tested, but not scored."""
+_KNOWN = BY_ID | {case.id: case for case in CASES}
 
 
 @dataclass(frozen=True)
@@ -109,9 +122,9 @@ def simulate_scenario(name: str, knobs: Knobs | None = None) -> Trace:
 def perform_scenario(name: str, knobs: Knobs | None = None) -> Performance:
     """As `simulate_scenario`, with the ground truth of all queues."""
     knobs = knobs or Knobs()
-    scenario = BY_ID.get(name)
+    scenario = _KNOWN.get(name)
     if scenario is None:
-        raise ScenarioError(f"no scenario is called {name!r}; there are {', '.join(BY_ID)}")
+        raise ScenarioError(f"no scenario is called {name!r}; there are {', '.join(_KNOWN)}")
     if knobs.leaves < LEAST_LEAVES or knobs.spines < LEAST_SPINES or knobs.hosts < LEAST_HOSTS:
         raise ScenarioError(f"a fabric needs at least {LEAST_LEAVES} leaves, {LEAST_SPINES} spines and {LEAST_HOSTS} hosts a leaf")
     fabric = build_fabric(knobs.leaves, knobs.spines, knobs.hosts)
@@ -143,4 +156,4 @@ def _perform(scenario: Scenario, fabric: Fabric, knobs: Knobs, load: float, seco
     ground = read_ground(world, len(fabric.links.source))
     truth = tell_truth(scene, settings, clocks, flows, world, ground)
     packets, hops = read_packets(world, fabric, flows), read_hops(world, fabric, clocks)
-    return Performance(Trace(packets, hops, flows, fabric, truth), ground)
+    return Performance(Trace(packets, hops, flows, fabric, truth, write_counters(scene)), ground)

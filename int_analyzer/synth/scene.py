@@ -39,7 +39,10 @@ class Root:
 
 @dataclass
 class Scene:
-    """Filled by a scenario's build function. `options` are settings of world.Settings that it needs."""
+    """Filled by a scenario's build function. `options` are settings of world.Settings that it needs.
+
+    `counted_every_ns`: counters of switches are read so often, 0: never.
+    """
 
     name: str
     fabric: Fabric
@@ -51,6 +54,7 @@ class Scene:
     options: dict[str, Any] = field(default_factory=dict)
     clock_offset_ns: int = 50
     clock_drift_ppb: int = 0
+    counted_every_ns: int = 0
     roots: list[Root] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     hosts: list[dict[str, Any]] = field(default_factory=list)

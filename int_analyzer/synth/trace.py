@@ -137,10 +137,12 @@ class Flows(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A simulated capture. `truth` is a JSON-ready dict (synth/truth.py)."""
+    """A simulated capture. `truth` is a JSON-ready dict (synth/truth.py), `counters` what a poller read of its switches as CSV text,
+    "" if none did."""
 
     packets: Packets
     hops: Hops
     flows: Flows
     fabric: Fabric
     truth: dict[str, Any]
+    counters: str = ""

@@ -158,6 +158,7 @@ class Settings:
     silent_sites: frozenset[int] = frozenset()
     polarised: tuple[int, int, float] | None = None
     loop: tuple[int, int] | None = None
+    hash_without_ports: int | None = None
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def build_world(fabric: Fabric, traffic: Traffic, wire: Flows, actions: list[Act
     _fill_numbers(state, fabric, actions, settings, starts)
     _fill_sites(table("sites", SITE_WORDS), fabric, settings)
     _fill_links(table("links", LINK_WORDS), fabric, starts)
-    _fill_flows(table("flows", FLOW_WORDS), table("contexts", CONTEXT_WORDS), fabric, traffic, wire, starts)
+    _fill_flows(table("flows", FLOW_WORDS), table("contexts", CONTEXT_WORDS), fabric, traffic, wire, settings, starts)
     _fill_messages(state, table("messages", MESSAGE_WORDS), traffic, settings, starts)
     for row, action in zip(table("actions", ACTION_WORDS), sorted(actions, key=lambda action: action.at_ns), strict=True):
         row[:] = action.at_ns * PICOSECONDS, action.kind, starts["links"] + action.link * LINK_WORDS, action.value
@@ -292,14 +293,19 @@ def _fill_links(links: Any, fabric: Fabric, starts: dict[str, int]) -> None:
         links[:, empty] = NONE
 
 
-def _fill_flows(flows: Any, contexts: Any, fabric: Fabric, traffic: Traffic, wire: Flows, starts: dict[str, int]) -> None:
+def _fill_flows(
+    flows: Any, contexts: Any, fabric: Fabric, traffic: Traffic, wire: Flows, settings: Settings, starts: dict[str, int]
+) -> None:
     cap = np.array([connection.cap_bps for connection in traffic.connections], dtype=np.int64)
     number = np.arange(len(flows))
     flows[:, F_NUMBER] = number
     flows[:, F_REVERSE] = starts["flows"] + (number ^ 1) * FLOW_WORDS
     flows[:, F_SOURCE] = wire.src_host
     flows[:, F_TARGET] = wire.dst_host
-    flows[:, F_HASH] = hash_flow(wire.src_ip.astype(np.int64), wire.dst_ip.astype(np.int64), wire.udp_source_port.astype(np.int64))
+    # The leaf of the source is the only one that chooses.
+    without_ports = wire.src_host // fabric.hosts_per_leaf == (NONE if settings.hash_without_ports is None else settings.hash_without_ports)
+    port = np.where(without_ports, 0, wire.udp_source_port.astype(np.int64))
+    flows[:, F_HASH] = hash_flow(wire.src_ip.astype(np.int64), wire.dst_ip.astype(np.int64), port)
     flows[:, F_REQUESTS] = starts["contexts"] + 2 * number * CONTEXT_WORDS
     flows[:, F_RESPONSES] = flows[:, F_REQUESTS] + CONTEXT_WORDS
     flows[:, F_NOTIFIED_AT] = NOT_YET

@@ -1,0 +1,121 @@
+"""Counters from outside, joined with what the capture shows: they confirm a finding, or speak against it, and say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from int_analyzer.analysis.cause import DEGRADED, PAUSED
+from int_analyzer.analysis.confidence import BEST
+from int_analyzer.analysis.lossy_link import Link, Losses, LossyLink, find_lossy_link
+from int_analyzer.analysis.root import ROOT, VICTIM
+from int_analyzer.analysis.summary import Finding
+from int_analyzer.analysis.testimony import REFUTED, SUPPORTED, At, Testimony, Witness
+from int_analyzer.evidence.series import Counters
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile
+
+SYMBOL_ERRORS, DROPS, RETRANSMISSIONS = "symbol_errors", "drops", "retransmissions"
+PAUSES_RECEIVED, PAUSES_SENT = "pfc_pauses_received", "pfc_pauses_sent"
+
+
+def weigh_link(view: View, profile: Profile, link: LossyLink | None, losses: Losses, counters: Counters) -> LossyLink | None:
+    """A link that loses packets, by the symbol errors at both of its ends.
+
+    They choose between links that explain the losses as well, and one that is not certain by its losses alone is, with them.
+    """
+    witness = Witness(view, profile, counters)
+    ends = ends_of_links(view)
+    if link is None:
+        span = int(view.flows.first_ns.min(initial=0)), int(view.flows.last_ns.max(initial=0))
+        bad = {at for at, _ in witness.risen(SYMBOL_ERRORS, *span)}
+        link = find_lossy_link(view, profile, losses, [one for one, at in ends.items() if bad & set(at)]) if bad else None
+    if link is None:
+        return None
+    senders = {view.flows.src[flow] for flow in link.events_of}
+    link = replace(link, evidence=[*link.evidence, *witness.ask_hosts(RETRANSMISSIONS, senders, link.start_ns, link.end_ns)])
+    asked = {one: _ask_ends(witness, ends, one, link) for one in [_key(link), *link.rivals]}
+    bad_links = [one for one, testimony in asked.items() if testimony.speaks]
+    if len(bad_links) == 1:
+        return _confirmed(link, bad_links[0], asked[bad_links[0]].sentence)
+    if bad_links or asked[_key(link)].speaks is None:
+        return link
+    against = f"against it: {asked[_key(link)].sentence}"
+    elsewhere = witness.elsewhere(SYMBOL_ERRORS, ends.get(_key(link), ()), link.start_ns, link.end_ns)
+    return replace(
+        link, confidence=link.confidence * REFUTED, evidence=[*link.evidence, against + (f", but {elsewhere}" if elsewhere else "")]
+    )
+
+
+def with_counters(view: View, profile: Profile, findings: Sequence[Finding], lossy: LossyLink | None, counters: Counters) -> list[Finding]:
+    """The findings about ports, each with what counters of its port say of its time. That of the lossy link was weighed before."""
+    witness, ends = Witness(view, profile, counters), ends_of_links(view)
+    weighed = (lossy.node_id, lossy.port_id) if lossy is not None else None
+    return [_weighed(witness, ends, finding, (finding.node_id, finding.port_id) == weighed) for finding in findings]
+
+
+def ends_of_links(view: View) -> dict[Link, list[At]]:
+    """The ports at both ends of each link: that which sends, and that which receives, where errors of the line are counted."""
+    node_ids, ports = view.queues.node_id.tolist(), view.queues.port.tolist()
+    ends: dict[Link, list[At]] = {}
+    for queues, ingress in zip(view.paths.queues, view.paths.ingress_ports, strict=True):
+        for position, queue in enumerate(queues):
+            here = node_ids[queue], ports[queue]
+            last = position + 1 == len(queues)
+            there = None if last else (node_ids[queues[position + 1]], ingress[position + 1])
+            found = ends.setdefault((*here, None if there is None else there[0]), [here])
+            if there is not None and there not in found:
+                found.append(there)
+    return ends
+
+
+def _key(link: LossyLink) -> Link:
+    return link.node_id, link.port_id, link.to_node_id
+
+
+def _ask_ends(witness: Witness, ends: dict[Link, list[At]], link: Link, lossy: LossyLink) -> Testimony:
+    return witness.ask(SYMBOL_ERRORS, ends.get(link, [link[:2]]), lossy.start_ns, lossy.end_ns)
+
+
+def _confirmed(link: LossyLink, bad: Link, sentence: str) -> LossyLink:
+    """The link whose cable has errors; what was as good an explanation no longer is, as there are none there."""
+    confidence = min(1.0, link.confidence * (1 + len(link.rivals)))
+    told = [one for one in link.evidence if not one.startswith("as good an explanation")]
+    if link.rivals:
+        sentence += f"; none at {len(link.rivals)} other links that the same connections cross"
+    return replace(
+        link,
+        node_id=bad[0],
+        port_id=bad[1],
+        to_node_id=bad[2],
+        rivals=[],
+        confidence=1 - (1 - confidence) * SUPPORTED,
+        evidence=[*told, sentence],
+    )
+
+
+def _weighed(witness: Witness, ends: dict[Link, list[At]], finding: Finding, known: bool) -> Finding:
+    if finding.node_id is None or finding.port_id is None or finding.role not in (ROOT, VICTIM):
+        return finding
+    here = finding.node_id, finding.port_id
+    when = finding.start_ns, finding.end_ns
+    both = {at for link, ports in ends.items() if link[:2] == here for at in ports}
+    if finding.cause == PAUSED or finding.role == VICTIM:
+        testimony = witness.ask(PAUSES_RECEIVED, [here], *when)
+        if testimony.speaks is None:
+            testimony = witness.ask(PAUSES_SENT, both - {here}, *when)
+        finding = _judged(finding, testimony, decides=True)
+    elif finding.cause == DEGRADED and not known:
+        finding = _judged(finding, witness.ask(SYMBOL_ERRORS, both, *when), decides=False)
+    return _judged(finding, witness.ask(DROPS, [here], *when), decides=False)
+
+
+def _judged(finding: Finding, testimony: Testimony, decides: bool) -> Finding:
+    """A finding with what a counter says. decides: that it did not rise speaks against the finding, too."""
+    if testimony.speaks:
+        sure = BEST - max(BEST - finding.confidence, 0) * SUPPORTED
+        return replace(finding, confidence=round(sure, 3), evidence=[*finding.evidence, testimony.sentence])
+    if testimony.speaks is None or not decides:
+        return finding
+    evidence = [*finding.evidence, f"against it: {testimony.sentence}"]
+    return replace(finding, confidence=round(finding.confidence * REFUTED, 3), evidence=evidence)

@@ -1,0 +1,76 @@
+"""Counters → their part of the summary: what was read, how finely, what rose, what could not be used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from int_analyzer.analysis.gpu import find_bounds
+from int_analyzer.analysis.outside_summary import CounterRise, OutsideSummary
+from int_analyzer.analysis.summary import JobSummary
+from int_analyzer.analysis.testimony import CLEARER, FEWEST
+from int_analyzer.analysis.wording import plain
+from int_analyzer.evidence.series import Counters, Rise, Series
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile
+
+MOST_RISES, MOST_NAMES = 50, 5
+
+
+def sum_up_outside(view: View, profile: Profile, counters: Counters, jobs: Sequence[JobSummary]) -> OutsideSummary:
+    """What counters say of the capture's time; counters that clearly rose, most first within their metric."""
+    start_ns, end_ns = view.counts.get("first_ns", 0), view.counts.get("last_ns", 0)
+    rises = [_rise(profile, one, rise) for one, rise in _clear_rises(counters, start_ns, end_ns)]
+    return OutsideSummary(
+        sources=counters.sources,
+        series=dict(Counter(one.metric.name for one in counters.series)),
+        readings=sum(len(one.time_ns) for one in counters.series),
+        interval_ns=counters.interval_ns,
+        strangers=len(counters.strangers),
+        stranger_names=counters.strangers[:MOST_NAMES],
+        ignored=counters.ignored,
+        rises=sorted(rises, key=lambda one: (one.metric, -one.amount, one.node or "", one.port or "", one.host or ""))[:MOST_RISES],
+        jobs=find_bounds(jobs, counters, start_ns, end_ns),
+        notes=_notes(counters, start_ns, end_ns),
+    )
+
+
+def _clear_rises(counters: Counters, start_ns: int, end_ns: int) -> Iterator[tuple[Series, Rise]]:
+    """Of every metric that counts, the series that rose by far more than is usual for its series."""
+    for name in sorted({one.metric.name for one in counters.series if one.metric.rises}):
+        found = [(one, one.rise(start_ns, end_ns) or one.rise_in_all()) for one in counters.of_metric(name)]
+        known = [(one, rise) for one, rise in found if rise is not None]
+        usual = float(np.median([rise.amount for _, rise in known])) if len(known) > 1 else 0.0
+        yield from ((one, rise) for one, rise in known if rise.amount >= max(FEWEST, CLEARER * usual))
+
+
+def _rise(profile: Profile, one: Series, rise: Rise) -> CounterRise:
+    node_id, port_id = one.node_id, one.port_id
+    return CounterRise(
+        metric=one.metric.name,
+        node=profile.node_name(node_id) if node_id is not None else None,
+        port=profile.port_name(node_id, port_id) if node_id is not None else None,
+        node_id=node_id,
+        port_id=port_id,
+        host=profile.host_name(one.host) if one.host is not None else None,
+        amount=rise.amount,
+        first_ns=rise.first_ns,
+        last_ns=rise.last_ns,
+    )
+
+
+def _notes(counters: Counters, start_ns: int, end_ns: int) -> list[str]:
+    notes = []
+    interval_ns = counters.interval_ns
+    if not counters.series:
+        notes.append("no series names a known port or host: nothing is joined")
+    elif not any(one.time_ns[0] <= end_ns and one.time_ns[-1] >= start_ns for one in counters.series):
+        notes.append("no reading lies in the time of the capture: nothing is joined")
+    if interval_ns is not None:
+        text = f"counters are read every {plain(interval_ns / 1e9)} s: their times are known no better, and their clock is not compared"
+        if interval_ns > end_ns - start_ns:
+            text += f"; the capture lasts only {plain((end_ns - start_ns) / 1e9)} s, so they tell of a longer time around it"
+        notes.append(text)
+    return notes

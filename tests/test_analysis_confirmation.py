@@ -1,0 +1,213 @@
+"""Counters beside findings: they make them surer, or less sure, choose between links, and say what iterations wait for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import pytest
+from roce_reference import folded
+from test_analysis_lossy_link import HOSTS, LEAVES, SPINES, fabric, losses
+from view_factory import START, Hop, Traffic
+from work_traffic import ring
+
+from int_analyzer.analysis.confidence import BEST
+from int_analyzer.analysis.confirmation import ends_of_links, weigh_link
+from int_analyzer.analysis.gpu import find_bounds, with_gpus
+from int_analyzer.analysis.lossy_link import LossyLink, find_lossy_link
+from int_analyzer.analysis.summarise import summarise
+from int_analyzer.analysis.summary import Summary
+from int_analyzer.analysis.testimony import REFUTED
+from int_analyzer.counter import METRICS
+from int_analyzer.evidence.series import Counters, build_series
+from int_analyzer.profile import Node, PortProfile, Profile, Units
+
+SECOND = 1_000_000_000
+PORTS = [(leaf, port) for leaf in LEAVES for port in (*SPINES, *range(HOSTS))] + [(spine, leaf) for spine in SPINES for leaf in LEAVES]
+
+
+def counted(metric: str, rises: dict[tuple[int, int], float], ports: Sequence[tuple[int, int]] = PORTS) -> Counters:
+    """A counter of all ports, read every second around the capture; it rises by so much in the second of the capture."""
+    times = [START + second * SECOND - SECOND // 2 for second in range(-3, 5)]
+    series = [
+        build_series(METRICS[metric], (*port, None), times, [100.0 + (rises.get(port, 0) if time > START else 0) for time in times])
+        for port in ports
+    ]
+    return Counters(series, ["switches.csv"])
+
+
+def of_hosts(metric: str, values: dict[str, float]) -> Counters:
+    """Levels of hosts."""
+    return Counters([build_series(METRICS[metric], (None, None, host), [0, 1], [value, value]) for host, value in values.items()])
+
+
+def test_the_ends_of_a_link_are_the_port_that_sends_and_that_which_receives() -> None:
+    traffic = Traffic()
+    traffic.packet(0, Hop(1, 12, ingress=3), Hop(12, 2, ingress=31), Hop(2, 5, ingress=32))
+    assert ends_of_links(traffic.view()) == {(1, 12, 12): [(1, 12), (12, 31)], (12, 2, 2): [(12, 2), (2, 32)], (2, 5, None): [(2, 5)]}
+
+
+def lossy(rate: float = 0.002) -> tuple[LossyLink | None, LossyLink | None, LossyLink | None]:
+    """What is found of loss on the link from leaf 1 to spine 12: alone, with errors there, and with errors elsewhere."""
+    view, _ = fabric()
+    lost = losses(view, {(1, 12): rate})
+    alone = find_lossy_link(view, None, lost)
+    here, there = (weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {port: 5000})) for port in ((1, 12), (13, 2)))
+    return alone, here, there
+
+
+def test_symbol_errors_on_the_link_leave_a_quarter_of_the_doubt_and_errors_elsewhere_take_from_it() -> None:
+    alone, here, there = lossy()
+    assert alone is not None and here is not None and there is not None
+    assert (here.node_id, here.port_id) == (there.node_id, there.port_id) == (1, 12)
+    assert 1 - here.confidence == pytest.approx((1 - alone.confidence) / 4)
+    assert there.confidence == pytest.approx(alone.confidence * REFUTED)
+    assert "5000 symbol errors at node 1 port 12 from" in here.evidence[-1] and "0 before and 0 since" in here.evidence[-1]
+    assert there.evidence[-1].startswith("against it: no symbol errors at node 1 port 12")
+    assert there.evidence[-1].endswith("but 5000 symbol errors at node 13 port 2")
+
+
+def test_errors_that_every_port_has_are_no_evidence() -> None:
+    view, _ = fabric()
+    lost = losses(view, {(1, 12): 0.002})
+    alone = find_lossy_link(view, None, lost)
+    found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", dict.fromkeys(PORTS, 400.0)))
+    assert found is not None and found.evidence[-1].startswith("against it: 400 symbol errors at node 1 port 12")
+
+
+def test_counters_of_other_ports_or_times_say_nothing() -> None:
+    view, _ = fabric()
+    lost = losses(view, {(1, 12): 0.002})
+    alone = find_lossy_link(view, None, lost)
+    assert weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {}, [(3, 1)])) == alone
+    assert weigh_link(view, Profile(), alone, lost, counted("drops", {(1, 12): 5000})) == alone
+    late = [dataclasses.replace(one, time_ns=one.time_ns + 3600 * SECOND) for one in counted("symbol_errors", {}).series]
+    assert weigh_link(view, Profile(), alone, lost, Counters(late)) == alone
+
+
+def test_errors_choose_between_links_that_the_same_connections_cross() -> None:
+    traffic = Traffic()
+    for number in range(12):
+        hops = (Hop(1, 2), Hop(2, 3), Hop(3, number)) if number < 6 else (Hop(1, 4), Hop(4, 3), Hop(3, number))
+        traffic.packet(number * 1000, *hops, flow=(f"10.0.0.{number}", f"10.0.1.{number}", 50000 + number))
+    view = traffic.view()
+    lost = losses(view, {(2, 3): 0.01})
+    alone = find_lossy_link(view, None, lost)
+    assert alone is not None and alone.rivals
+    for bad in ((1, 2), (2, 3)):
+        found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {bad: 900}, [(1, 2), (2, 3), (1, 4), (4, 3)]))
+        assert found is not None and (found.node_id, found.port_id) == bad
+        assert found.rivals == [] and found.confidence > 0.8
+        assert not any("as good an explanation" in sentence for sentence in found.evidence)
+        assert "none at 1 other links" in found.evidence[-1]
+
+
+def test_a_link_with_errors_needs_less_certainty_from_its_losses() -> None:
+    view, _ = fabric()
+    found = 0
+    for seed in range(8):
+        lost = losses(view, {(1, 12): 0.0006}, seed=seed, packets=800)
+        if find_lossy_link(view, None, lost) is not None:
+            continue
+        link = weigh_link(view, Profile(), None, lost, counted("symbol_errors", {(1, 12): 5000}))
+        found += link is not None and (link.node_id, link.port_id) == (1, 12)
+        assert weigh_link(view, Profile(), None, lost, counted("symbol_errors", {(13, 2): 5000})) is None
+        assert weigh_link(view, Profile(), None, lost, counted("symbol_errors", {})) is None
+    assert found >= 2
+
+
+def test_errors_without_losses_are_no_finding() -> None:
+    view, _ = fabric()
+    assert weigh_link(view, Profile(), None, losses(view, {}), counted("symbol_errors", {(1, 12): 5000})) is None
+
+
+def test_network_cards_of_the_senders_are_told() -> None:
+    view, _ = fabric()
+    lost = losses(view, {(1, 12): 0.002})
+    cards = [
+        build_series(
+            METRICS["retransmissions"], (None, None, host), [START - SECOND, START + SECOND], [0.0, 40.0 if "0.1." in host else 1.0]
+        )
+        for host in sorted(set(view.flows.src))
+    ]
+    found = weigh_link(view, Profile(), find_lossy_link(view, None, lost), lost, Counters(cards))
+    assert found is not None
+    assert (
+        "network cards of 3 hosts that send over it count 120 retransmissions meanwhile, 40 in the median; those of 9 others 1"
+        in found.evidence
+    )
+
+
+def paused(depth_at: int) -> Traffic:
+    """The last hop to a host empties slowly from 40 to 80 ms."""
+    traffic = Traffic()
+    traffic.stream(
+        0, 100, 8, lambda at: (Hop(1, 2, 0, None), Hop(2, 9, depth_at if 40 <= at < 80 else 0, 400_000 if 40 <= at < 80 else 100))
+    )
+    return traffic
+
+
+PAUSED = Profile(units=Units(queue_depth="bytes", hop_latency="ns"), nodes={2: Node(ports={9: PortProfile(speed_bps=25e9)})})
+
+
+@pytest.mark.parametrize(("rise", "sign"), [(250.0, 1), (0.0, -1)])
+def test_pauses_received_confirm_a_paused_port_and_none_speaks_against_it(rise: float, sign: int) -> None:
+    view = paused(200_000).view()
+    (alone,) = summarise(view, PAUSED).findings
+    assert (alone.node_id, alone.port_id, alone.cause) == (2, 9, "paused-port")
+    counters = counted("pfc_pauses_received", {(2, 9): rise}, [(2, 9), (1, 2)])
+    (told,) = summarise(view, PAUSED, counters=counters).findings
+    assert (told.confidence - alone.confidence) * sign > 0 and told.confidence <= BEST
+    assert told.evidence[:-1] == alone.evidence
+    assert told.evidence[-1].startswith(
+        "250 pauses received at node 2 port 9" if rise else "against it: no pauses received at node 2 port 9"
+    )
+
+
+def test_a_summary_without_counters_has_no_part_of_them_and_with_some_says_how_fine_they_are() -> None:
+    view = paused(200_000).view()
+    assert summarise(view).outside is None
+    outside = summarise(view, counters=counted("drops", {(2, 9): 50})).outside
+    assert outside is not None and outside.interval_ns == SECOND
+    assert outside.series == {"drops": len(PORTS)} and outside.readings == 8 * len(PORTS)
+    nothing = summarise(view, counters=Counters(strangers=["drops x"])).outside
+    assert nothing is not None and nothing.strangers == 1
+    assert nothing.notes == ["no series names a known port or host: nothing is joined"]
+
+
+def trained(late: float = 0.0) -> Summary:
+    """A ring of five hosts; the third takes `late` µs longer from step 15 on."""
+    packets, _ = ring(5, 40, lambda member, step: late if member == 2 and step >= 15 else 0.0)
+    return summarise(folded(packets).view())
+
+
+@pytest.mark.parametrize(
+    ("busy", "communication", "bound"),
+    [(0.9, 0.3, "compute"), (0.5, 0.6, "network"), (0.4, 0.1, "host"), (0.7, 0.6, "mixed"), (0.3, None, "mixed")],
+)
+def test_iterations_are_bound_by_what_their_gpus_wait_for(busy: float, communication: float | None, bound: str) -> None:
+    (job,) = [dataclasses.replace(job, communication_share=communication) for job in trained().jobs]
+    hosts = {member.host: busy for member in job.members[:3]}
+    (found,) = find_bounds([job], of_hosts("gpu_busy", hosts), 0, 1)
+    assert found.bound == bound and found.busy == pytest.approx(busy) and (found.members, found.measured) == (5, 3)
+    (stalled,) = find_bounds([job], of_hosts("gpu_stalled", {host: 1 - value for host, value in hosts.items()}), 0, 1)
+    assert stalled.bound == bound
+    assert find_bounds([job], Counters(), 0, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "sign", "words"),
+    [
+        (0.97, 0.5, 1, "busy 97% of the time, those of 4 other members 50% in the median: it computes while they wait"),
+        (0.1, 0.5, -1, "it is late, but not because it computes"),
+        (0.55, 0.5, 0, "those of 4 other members 50% in the median"),
+    ],
+)
+def test_gpus_say_whether_a_late_host_computes(own: float, others: float, sign: int, words: str) -> None:
+    summary = trained(late=300)
+    (alone,) = [finding for finding in summary.findings if finding.role == "host"]
+    counters = of_hosts("gpu_busy", {f"10.0.0.{host}": own if host == 3 else others for host in range(1, 6)})
+    (told,) = with_gpus(Profile(), [alone], summary.jobs, counters)
+    assert words in told.evidence[-1]
+    assert (told.confidence > alone.confidence) - (told.confidence < alone.confidence) == sign
+    assert with_gpus(Profile(), [alone], summary.jobs, of_hosts("gpu_busy", {"10.0.0.3": own})) == [alone]
