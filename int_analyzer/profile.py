@@ -118,6 +118,14 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What a host costs in an hour, in a currency; None: not said."""
+
+    host_hour: float | None = None
+    currency: str = "USD"
+
+
+@dataclass(frozen=True)
 class Profile:
     """A profile; without arguments, what is assumed when no file is given."""
 
@@ -127,6 +135,7 @@ class Profile:
     nodes: dict[int, Node] = field(default_factory=dict)
     hosts: Hosts = field(default_factory=Hosts)
     thresholds: Thresholds = field(default_factory=Thresholds)
+    cost: Cost = field(default_factory=Cost)
     path: str = ""
 
     def units_of(self, node_id: int) -> Units:
@@ -250,7 +259,7 @@ def load_profile(path: str | Path) -> Profile:
 
 def parse_profile(document: dict[str, Any], path: str = "") -> Profile:
     """A profile from a parsed TOML document. Raises ProfileError."""
-    table = Table(path or "profile", "", document, ("detect", "domain", "units", "node", "host", "group", "thresholds"))
+    table = Table(path or "profile", "", document, ("detect", "domain", "units", "node", "host", "group", "thresholds", "cost"))
     units = _units(table.table("units", _names(Units)), Units())
     domains = [_domain(table.entry("domain", index, entry, _names(Domain))) for index, entry in enumerate(table.tables("domain"))]
     nodes = table.table("node", None)
@@ -261,6 +270,7 @@ def parse_profile(document: dict[str, Any], path: str = "") -> Profile:
         nodes={number: _node(nodes.table(key, _names(Node)), units) for number, key in nodes.ids().items()},
         hosts=read_hosts(table.table("host", None), table.table("group", None)),
         thresholds=_thresholds(table.table("thresholds", _names(Thresholds))),
+        cost=_cost(table.table("cost", _names(Cost))),
         path=path,
     )
 
@@ -361,6 +371,10 @@ def _node(table: Table, default: Units) -> Node:
 
 def _port(table: Table) -> PortProfile:
     return PortProfile(table.text("name"), table.number("speed_bps", None))
+
+
+def _cost(table: Table) -> Cost:
+    return Cost(table.number("host_hour", None, exclusive=False), table.text("currency") or Cost.currency)
 
 
 def _thresholds(table: Table) -> Thresholds:

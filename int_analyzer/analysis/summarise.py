@@ -9,11 +9,13 @@ from int_analyzer.analysis.cause import UNSEEN, find_cause
 from int_analyzer.analysis.clock import list_clocks, place_nodes
 from int_analyzer.analysis.confidence import weigh
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
+from int_analyzer.analysis.delay import find_delays
 from int_analyzer.analysis.drain import drain_share
 from int_analyzer.analysis.envelope import Envelopes
 from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, make_findings
 from int_analyzer.analysis.host_finding import with_hosts
+from int_analyzer.analysis.host_label import label_hosts
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
 from int_analyzer.analysis.link_latency import measure_links
 from int_analyzer.analysis.loss_finding import with_loss
@@ -23,6 +25,7 @@ from int_analyzer.analysis.quality import assess, loss_share, telemetry_share
 from int_analyzer.analysis.roce import sum_up_roce
 from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
+from int_analyzer.analysis.slow_message import SlowMessages
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
 from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
 from int_analyzer.analysis.wording import plain
@@ -44,11 +47,13 @@ def summarise(
     latencies, faults = measure_links(envelopes, places)
     findings = with_loss(view, profile, _findings(view, profile, units, congestions), find_lossy_link(view, profile))
     work = find_work(view, profile, findings)
+    findings = with_hosts(profile, findings, work.troubles)
+    slow = SlowMessages(view, profile, units, find_delays(view, units, work.messages), findings, work.jobs)
     quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
     return Summary(
         capture=capture,
         quality=replace(quality, clock_faults=faults),
-        findings=with_hosts(profile, findings, work.troubles),
+        findings=slow.with_findings(),
         events=find_events(view, profile),
         links=build_links(view, profile, quantiles, latencies),
         paths=build_paths(view, profile, units),
@@ -56,7 +61,9 @@ def summarise(
         clocks=list_clocks(envelopes, places, profile),
         roce=sum_up_roce(view),
         storage=work.storage,
-        jobs=work.jobs,
+        jobs=slow.with_jobs(),
+        messages=slow.sum_up(),
+        hosts=label_hosts(slow, work.jobs, work.storage, work.troubles),
     )
 
 
