@@ -119,6 +119,14 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """What a host costs in an hour, in a currency; None: not said."""
+
+    host_hour: float | None = None
+    currency: str = "USD"
+
+
+@dataclass(frozen=True)
 class Profile:
     """A profile; without arguments, what is assumed when no file is given."""
 
@@ -129,6 +137,7 @@ class Profile:
     hosts: Hosts = field(default_factory=Hosts)
     thresholds: Thresholds = field(default_factory=Thresholds)
     counters: dict[str, Query] = field(default_factory=dict)
+    cost: Cost = field(default_factory=Cost)
     path: str = ""
 
     def units_of(self, node_id: int) -> Units:
@@ -252,7 +261,7 @@ def load_profile(path: str | Path) -> Profile:
 
 def parse_profile(document: dict[str, Any], path: str = "") -> Profile:
     """A profile from a parsed TOML document. Raises ProfileError."""
-    table = Table(path or "profile", "", document, ("detect", "domain", "units", "node", "host", "group", "thresholds", "counters"))
+    table = Table(path or "profile", "", document, ("detect", "domain", "units", "node", "host", "group", "thresholds", "counters", "cost"))
     units = _units(table.table("units", _names(Units)), Units())
     domains = [_domain(table.entry("domain", index, entry, _names(Domain))) for index, entry in enumerate(table.tables("domain"))]
     nodes = table.table("node", None)
@@ -264,6 +273,7 @@ def parse_profile(document: dict[str, Any], path: str = "") -> Profile:
         hosts=read_hosts(table.table("host", None), table.table("group", None)),
         thresholds=_thresholds(table.table("thresholds", _names(Thresholds))),
         counters=read_queries(table.table("counters", tuple(METRICS))),
+        cost=_cost(table.table("cost", _names(Cost))),
         path=path,
     )
 
@@ -364,6 +374,10 @@ def _node(table: Table, default: Units) -> Node:
 
 def _port(table: Table) -> PortProfile:
     return PortProfile(table.text("name"), table.number("speed_bps", None))
+
+
+def _cost(table: Table) -> Cost:
+    return Cost(table.number("host_hour", None, exclusive=False), table.text("currency") or Cost.currency)
 
 
 def _thresholds(table: Table) -> Thresholds:

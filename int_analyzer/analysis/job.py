@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,18 @@ def find_jobs(
         hot = find_hot_expert(exchange)
         jobs.append(_exchange_job(exchange, hot, profile, notes))
         troubles += [hot] if hot is not None else []
-    return jobs, troubles
+    return _named(jobs), troubles
+
+
+def _named(jobs: list[JobSummary]) -> list[JobSummary]:
+    """Each job by its group where no other has it, else by its kind, with a number."""
+    groups, kinds = Counter(job.group for job in jobs), Counter[str]()
+    named = []
+    for job in jobs:
+        kinds[job.kind] += 1
+        alone = job.group is not None and groups[job.group] == 1
+        named.append(replace(job, name=job.group if alone and job.group is not None else f"{job.kind} {kinds[job.kind]}"))
+    return named
 
 
 def _exchanges(seen: ConnectionView, messages: Messages, profile: Profile) -> list[AllToAll]:
@@ -59,6 +72,7 @@ def _ring_job(ring: Ring, slow: list[Trouble | None], profile: Profile, clearanc
     group = _group(profile, ring.members)
     count, length, jitter, share = _iterations(ring)
     return JobSummary(
+        name="",
         kind=RING,
         group=group,
         inferred=group is None,
@@ -122,7 +136,14 @@ def _ring_member(ring: Ring, place: int, trouble: Trouble | None, clearance: Cle
         step=_quantiles(ring.step_ns[place]),
         received_bytes=None,
         received_share=None,
+        stall_ns=_stall(ring.wait[place]),
     )
+
+
+def _stall(wait: Any) -> float:
+    """What a member waited for its predecessor beyond the median of its steps, in ns."""
+    known = wait[~np.isnan(wait)]
+    return float(np.maximum(known - np.median(known), 0).sum()) if len(known) else 0.0
 
 
 def _exchange_job(exchange: AllToAll, hot: Trouble | None, profile: Profile, notes: list[str]) -> JobSummary:
@@ -131,6 +152,7 @@ def _exchange_job(exchange: AllToAll, hot: Trouble | None, profile: Profile, not
     periods = np.diff(exchange.begin_ns).astype(np.float64)
     received = exchange.received.sum(axis=0)
     return JobSummary(
+        name="",
         kind=ALL_TO_ALL,
         group=group,
         inferred=group is None,

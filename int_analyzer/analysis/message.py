@@ -17,7 +17,8 @@ _WRAP = 1 << 24
 class Messages:
     """Whole messages, and responses to READs, of a direction in order of their PSNs, one direction behind the other: int64[n] each.
 
-    `psn` counts on where the wire's wraps; `direction` is a row of ConnectionView; `packets` are PSNs.
+    `psn` counts on where the wire's wraps; `direction` is a row of ConnectionView; `packets` are PSNs; `first` and `last` are
+    the rows of its marks in the journal.
     """
 
     direction: Any
@@ -28,6 +29,8 @@ class Messages:
     psn: Any
     packets: Any
     bytes: Any
+    first: Any
+    last: Any
 
     def of(self, rows: Any) -> Messages:
         """Some of them (a mask, or rows)."""
@@ -53,7 +56,7 @@ def match_marks(journal: JournalView) -> Messages:
     """Messages of which the first and the last packet were seen, with none of another message between them."""
     stream = 2 * journal.direction + journal.response
     order = np.lexsort((journal.time_ns, stream))
-    psn = _unwrapped(journal.psn[order], stream[order])
+    psn = unwrap(journal.psn[order], stream[order])
     # within a stream by PSN: packets may overtake each other
     again = np.lexsort((psn, stream[order]))
     order, psn = order[again], psn[again]
@@ -75,10 +78,12 @@ def match_marks(journal: JournalView) -> Messages:
         psn=psn[first],
         packets=packets,
         bytes=np.where(announced, size[first], (packets - 1) * size[first] + size[last]),
+        first=order[first],
+        last=order[last],
     )
 
 
-def _unwrapped(psn: Any, stream: Any) -> Any:
+def unwrap(psn: Any, stream: Any) -> Any:
     """PSNs that go on beyond 2^24, by serial arithmetic from one to the next of a stream (they lie together): int64[n]."""
     if len(psn) == 0:
         return psn

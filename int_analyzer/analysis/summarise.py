@@ -10,6 +10,7 @@ from int_analyzer.analysis.clock import list_clocks, place_nodes
 from int_analyzer.analysis.confidence import weigh
 from int_analyzer.analysis.confirmation import weigh_link, with_counters
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
+from int_analyzer.analysis.delay import find_delays
 from int_analyzer.analysis.difference import difference_events, with_differences
 from int_analyzer.analysis.drain import drain_share
 from int_analyzer.analysis.envelope import Envelopes
@@ -17,6 +18,7 @@ from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, make_findings
 from int_analyzer.analysis.gpu import with_gpus
 from int_analyzer.analysis.host_finding import with_hosts
+from int_analyzer.analysis.host_label import label_hosts
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
 from int_analyzer.analysis.link_latency import measure_links
 from int_analyzer.analysis.loss_finding import with_loss
@@ -27,6 +29,7 @@ from int_analyzer.analysis.quality import assess, loss_share, telemetry_share
 from int_analyzer.analysis.roce import sum_up_roce
 from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
+from int_analyzer.analysis.slow_message import SlowMessages
 from int_analyzer.analysis.spread import find_differences
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
 from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
@@ -65,11 +68,12 @@ def summarise(
     findings = with_hosts(profile, findings, work.troubles)
     if counters is not None:
         findings = with_gpus(profile, with_counters(view, profile, findings, lossy, counters), work.jobs, counters)
+    slow = SlowMessages(view, profile, units, find_delays(view, units, work.messages), findings, work.jobs)
     quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
     return Summary(
         capture=capture,
         quality=replace(quality, clock_faults=faults),
-        findings=findings,
+        findings=slow.with_findings(),
         events=sorted([*find_events(view, profile), *difference_events(view, profile, differences)], key=lambda event: event.start_ns),
         links=build_links(view, profile, quantiles, latencies),
         paths=build_paths(view, profile, units),
@@ -77,7 +81,9 @@ def summarise(
         clocks=list_clocks(envelopes, places, profile),
         roce=sum_up_roce(view),
         storage=work.storage,
-        jobs=work.jobs,
+        jobs=slow.with_jobs(),
+        messages=slow.sum_up(),
+        hosts=label_hosts(slow, work.jobs, work.storage, work.troubles),
         outside=sum_up_outside(view, profile, counters, work.jobs) if counters is not None else None,
     )
 

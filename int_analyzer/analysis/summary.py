@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from int_analyzer.analysis.delay_summary import DelayPart as DelayPart
+from int_analyzer.analysis.delay_summary import HostSummary as HostSummary
+from int_analyzer.analysis.delay_summary import MessageDelay as MessageDelay
+from int_analyzer.analysis.delay_summary import MessagesSummary as MessagesSummary
+from int_analyzer.analysis.delay_summary import QueueDelays as QueueDelays
 from int_analyzer.analysis.outside_summary import CounterRise as CounterRise
 from int_analyzer.analysis.outside_summary import JobBound as JobBound
 from int_analyzer.analysis.outside_summary import OutsideSummary as OutsideSummary
+from int_analyzer.analysis.port import Port as Port
 from int_analyzer.analysis.quantiles import Quantiles as Quantiles
 from int_analyzer.analysis.work_summary import JobMember as JobMember
 from int_analyzer.analysis.work_summary import JobSummary as JobSummary
 from int_analyzer.analysis.work_summary import StoragePlace as StoragePlace
 from int_analyzer.analysis.work_summary import StorageSummary as StorageSummary
 from int_analyzer.schema import SCHEMA_VERSION
-
-
-@dataclass(frozen=True)
-class Port:
-    """A queue by name: node and port as the profile calls them (else the numbers), and the raw ids."""
-
-    node: str
-    port: str
-    queue: int | None
-    node_id: int | None
-    port_id: int | None
 
 
 @dataclass(frozen=True)
@@ -145,6 +140,7 @@ class Finding:
     victims: list[FlowShare]
     victim_ports: list[str]
     evidence: list[str]
+    delays: QueueDelays | None = None
 
 
 @dataclass(frozen=True)
@@ -349,4 +345,6 @@ class Summary:
     roce: RoceSummary | None = None
     storage: StorageSummary | None = None
     jobs: list[JobSummary] = field(default_factory=list)
+    messages: MessagesSummary | None = None
+    hosts: list[HostSummary] = field(default_factory=list)
     outside: OutsideSummary | None = None

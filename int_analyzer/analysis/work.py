@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from int_analyzer.analysis.clearance import Clearance
 from int_analyzer.analysis.job import find_jobs
-from int_analyzer.analysis.message import match_marks
+from int_analyzer.analysis.message import Messages, match_marks
 from int_analyzer.analysis.storage import segment
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.analysis.trouble import Trouble, find_slow_storage
@@ -19,11 +19,12 @@ from int_analyzer.profile import Profile
 
 @dataclass(frozen=True)
 class Work:
-    """Storage I/O (None without any), jobs, and troubles of their hosts."""
+    """Storage I/O (None without any), jobs, troubles of their hosts, and the messages that all this was read from."""
 
     storage: StorageSummary | None
     jobs: list[JobSummary]
     troubles: list[Trouble]
+    messages: Messages
 
 
 def find_work(view: View, profile: Profile, findings: Sequence[Finding]) -> Work:
@@ -35,5 +36,5 @@ def find_work(view: View, profile: Profile, findings: Sequence[Finding]) -> Work
     jobs, troubles = find_jobs(view.connections, messages, profile, clearance, view.journal.forgotten)
     storage = segment(view.connections, messages)
     if storage is None:
-        return Work(None, jobs, troubles)
-    return Work(judge_storage(view, storage, clearance), jobs, [*troubles, *find_slow_storage(storage, clearance)])
+        return Work(None, jobs, troubles, messages)
+    return Work(judge_storage(view, storage, clearance), jobs, [*troubles, *find_slow_storage(storage, clearance)], messages)

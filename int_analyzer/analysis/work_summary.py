@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from int_analyzer.analysis.delay_summary import MessageDelay
 from int_analyzer.analysis.quantiles import Quantiles
 
 
@@ -50,12 +51,14 @@ class JobMember:
     step: Quantiles
     received_bytes: int | None
     received_share: float | None
+    stall_ns: float | None = None
 
 
 @dataclass(frozen=True)
 class JobSummary:
     """A collective: a ring of steps, or an all-to-all of rounds. `group` is the profile's name, None where only the traffic shows it."""
 
+    name: str
     kind: str  # ring | all-to-all
     group: str | None
     inferred: bool
@@ -70,3 +73,6 @@ class JobSummary:
     balance: float | None
     members: list[JobMember]
     notes: list[str]
+    slow_messages: int = 0
+    delay_ns: float = 0.0
+    worst: list[MessageDelay] = field(default_factory=list)

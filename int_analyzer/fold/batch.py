@@ -53,6 +53,7 @@ from int_analyzer.fold.table import (
     QUEUES,
     SLOT_SHIFT,
 )
+from int_analyzer.fold.waits import note_wait
 from int_analyzer.schema import ABSENT32, HAS_EGRESS_TIME, HAS_INGRESS_TIME, HOP_FROM_REPORT, HOP_OPAQUE, HOP_TRUNCATED_PATH, TUNNELS
 from int_analyzer.status import WARNING_BIT
 
@@ -86,6 +87,7 @@ def fold_packets(
     link_rows: Any,
     link_index: Any,
     postcard_log: Any,
+    wait_log: Any,
     counters: Any,
     work: Any,
 ) -> int:
@@ -93,7 +95,8 @@ def fold_packets(
 
     columns: the arena, or views by name (columns.get); …_rows and …_index: table.find; blocks and pool: histogram.count_in; log:
     buckets.append; path_hops: paths.find_path; path_links int64[capacity]: of each hop, row + 1 of the link to the next, or 0;
-    postcard_log: postcards.keep; counters int64: quality.py; work int64[32]: table.py.
+    postcard_log: postcards.keep; wait_log: waits.note_wait, as many rows as the batch has hops; counters int64: quality.py; work
+    int64[40]: table.py.
     """
     width = work[BUCKET_NS]
     bucket, bucket_begin, bucket_end, link_slot = 0, 0, 0, -1
@@ -170,6 +173,8 @@ def fold_packets(
                 hashed = queue_rows[queue, _QUEUE_HASH] ^ flow_rows[flow, _FLOW_HASH]
                 slot = bucket >> work[SLOT_SHIFT]
                 count_pair(pair_rows, pair_index, work, queue, flow, slot, hashed, excess, depth, time, crossed)
+                if dest_qp >= 0 and excess > 0:
+                    note_wait(wait_log, work, row, queue, excess)
         if flags & _TIMES == _TIMES and count > 1 and path >= 0 and link_slot >= 0:
             counters[LINKS_IGNORED] += _count_links(
                 columns, first, count, offset, path_hops, path_links, link_rows, link_index, queue_rows, work, link_slot, time

@@ -58,7 +58,7 @@ class Connections:
         self.pairs = Table(_PAIR_WIDTH, KEY_WORDS, MAXIMUM_HOST_PAIRS)
         self.times = Histograms(HISTOGRAMS)
         self.hints: Any = np.zeros((HINTS, 2), dtype=np.int64)
-        self.journal = Journal()
+        self.journal, self.answers = Journal(), Journal()
         self.evicted = 0
 
     def arrays(self, fast: bool) -> tuple[Any, ...]:
@@ -67,7 +67,7 @@ class Connections:
         self.times.reserve_blocks(SAMPLES)
         work = np.zeros(N_WORK, dtype=np.int64)
         work[[words.DIRECTIONS, words.HOST_PAIRS, words.SAMPLE_BLOCKS]] = len(self.directions), len(self.pairs), self.times.used
-        work[[words.MAXIMUM_HOST_PAIRS, words.MARKS]] = self.pairs.maximum, self.journal.used
+        work[[words.MAXIMUM_HOST_PAIRS, words.MARKS, words.ANSWERS]] = self.pairs.maximum, self.journal.used, self.answers.used
         work[[SUBSETS, FIRST_SUBSET, FOLLOWED]] = self.turns.subsets, self.turns.first, self.turns.followed
         return (
             self.directions.rows,
@@ -78,6 +78,7 @@ class Connections:
             self.times.blocks,
             self.times.pool,
             self.journal.marks,
+            self.answers.marks,
             work,
         )
 
@@ -85,7 +86,7 @@ class Connections:
         """Take over how much the kernel has used, in so many packets."""
         self.turns.count(packets, int(work[PASSED]))
         self.directions.used, self.pairs.used, self.times.used = work[[words.DIRECTIONS, words.HOST_PAIRS, words.SAMPLE_BLOCKS]].tolist()
-        self.journal.used = int(work[words.MARKS])
+        self.journal.used, self.answers.used = work[[words.MARKS, words.ANSWERS]].tolist()
 
     def reserve(self) -> None:
         """Make room for one more packet: grow, or forget."""
@@ -94,6 +95,7 @@ class Connections:
         self.pairs.reserve(1)
         self.times.reserve_blocks(8 * SAMPLES)
         self.journal.reserve()
+        self.answers.reserve()
 
     def _evict(self, keep: int) -> None:
         """Forget all but the `keep` directions seen last, and with each its peer."""
@@ -108,10 +110,11 @@ class Connections:
         rows[:, words.PEER] = moved[rows[:, words.PEER]]
         self.directions.replace(rows)
         self.journal.follow(moved)
+        self.answers.follow(moved)
         self.hints[:] = 0
 
-    def merge(self, other: Connections) -> None:
-        """Absorb other connections, of packets later than these or seen elsewhere.
+    def merge(self, other: Connections, queues: Any) -> None:
+        """Absorb other connections, of packets later than these or seen elsewhere, whose queues have the rows `queues` here (−1: none).
 
         Counters, sums and histograms add up. An open message goes on where the other piece has not acknowledged beyond it; one that was
         cut by the boundary is counted as partial on both sides. Between different turns nothing goes on.
@@ -127,12 +130,15 @@ class Connections:
         self._merge_times(other, to_pair)
         theirs = other.directions.data.copy()
         theirs[:, words.HOST_PAIR] = to_pair[theirs[:, words.HOST_PAIR]]
+        # Of a message that the boundary has cut, where it waited is not told.
+        theirs[:, words.ACCOUNTS : words.ACCOUNTS + 2 * words.ACCOUNT_WORDS] = 0
         maximum, self.directions.maximum = self.directions.maximum, len(self.directions) + len(theirs)
         rows, new = self.directions.match(theirs)
         self.directions.maximum = maximum
         self.evicted += other.evicted
         to_row = np.concatenate([[0], rows + 1])
-        self.journal.merge(other.journal, to_row)
+        self.journal.merge(other.journal, to_row, queues)
+        self.answers.merge(other.answers, to_row, queues)
         mine = self.directions.data
         mine[rows[new], words.PEER] = to_row[theirs[new, words.PEER]]
         for row, at in zip(theirs[~new], rows[~new].tolist(), strict=True):
@@ -160,7 +166,7 @@ class Connections:
         other.pairs = self.pairs.copy()
         other.times = self.times.copy()
         other.hints = self.hints.copy()
-        other.journal = self.journal.copy()
+        other.journal, other.answers = self.journal.copy(), self.answers.copy()
         other.evicted = self.evicted
         return other
 
@@ -255,6 +261,7 @@ class Connections:
             rows[:, [order + word for word in _ORDER_PLACED]] = 0
         rows[:, words.FORGOTTEN] += rows[:, words.OPEN]
         rows[:, _UNDER_WAY] = 0
+        rows[:, words.ACCOUNTS : words.ACCOUNTS + 2 * words.ACCOUNT_WORDS] = 0
 
     def _close_one_sided(self) -> None:
         """Close the messages that nothing will answer."""

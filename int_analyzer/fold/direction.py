@@ -1,6 +1,6 @@
 """A direction of a connection: the row of (source, destination, destination queue pair), with all that is kept of it.
 
-    key | counters | order of its requests | order of its responses | windows of both | runs of packets that are open messages
+    key | counters | order of its requests | of its responses | windows of both | runs of packets that are open messages | accounts of waits
 
 UDP ports are no part of the key: the source port is the entropy of the path, and may change under a connection.
 """
@@ -40,14 +40,17 @@ REQUEST_WINDOW, RESPONSE_WINDOW = 88, 88 + WINDOW
 
 # Words of a run (messages.py), and how many a direction has at most.
 RUNS, RUN_WORDS, OPEN_RUNS = 88 + 2 * WINDOW, 8, 16
-HASH = RUNS + RUN_WORDS * OPEN_RUNS + 7
+ACCOUNTS, ACCOUNT_WORDS = RUNS + RUN_WORDS * OPEN_RUNS, 8
+"""Two (waits.py): of requests, of responses."""
+HASH = ACCOUNTS + 2 * ACCOUNT_WORDS + 7
 WIDTH, KEY_WORDS = HASH + 1, 5
 
 PSN_MASK = 0xFFFFFF
 VERSION_SHIFT = 40
 
-# Words of `work` (int64[32]), the scratch of this kernel's calls: rows in use.
+# Words of `work` (int64[40]), the scratch of this kernel's calls: rows in use, of waits too, and those of the packet at hand.
 DIRECTIONS, HOST_PAIRS, SAMPLE_BLOCKS, MAXIMUM_HOST_PAIRS, MARKS = 0, 1, 2, 3, 4
+LOGGED, WAIT, WAIT_END, ANSWERS = 32, 33, 34, 35
 _HASHES, _FOLLOWED, AHEAD = 8, 24, 8
 """Hashes of the next rows, and whether they are followed (polling.py, which has words of its own): rings of eight words."""
 

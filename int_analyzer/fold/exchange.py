@@ -7,14 +7,18 @@ from typing import Any
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import get
 from int_analyzer.fold.direction import (
+    ACCOUNT_WORDS,
+    ACCOUNTS,
     ACKS,
     AHEAD,
+    ANSWERS,
     BYTES,
     CE,
     CNP,
     CNP_DELAY_MAX,
     CNP_DELAY_SUM,
     CNP_DELAYS,
+    COMPLETED,
     DIRECTIONS,
     FIRST_NS,
     HOST_PAIRS,
@@ -51,7 +55,7 @@ from int_analyzer.fold.direction import (
     has_turn,
 )
 from int_analyzer.fold.hashing import wide
-from int_analyzer.fold.journal import note
+from int_analyzer.fold.journal import note, note_answer
 from int_analyzer.fold.messages import LONGEST_NS, SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, untime
 from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, REPEATED, RESTARTED, STRAY, TTL_SHIFT, place, take
 from int_analyzer.fold.pairing import find_peer, leave_hint
@@ -78,6 +82,7 @@ from int_analyzer.fold.transport import (
     SYNDROME_VALUE,
     WRITE,
 )
+from int_analyzer.fold.waits import count_waits, find_waits, tells_of_hops
 from int_analyzer.schema import HAS_AETH, HAS_PAYLOAD, HAS_RETH
 
 _CE = 3
@@ -100,12 +105,14 @@ def fold_roce(
     blocks: Any,
     pool: Any,
     marks: Any,
+    answers: Any,
+    log: Any,
     work: Any,
 ) -> int:
     """Absorb RoCEv2 rows `row` … `stop` − 1; returns the row before which a table has to grow, or `stop`.
 
-    rows, pairs and their indices: table.find; hints: pairing.leave_hint; blocks and pool: histogram.count_in; marks: journal.note; work
-    int64[32]: direction.py.
+    rows, pairs and their indices: table.find; hints: pairing.leave_hint; blocks and pool: histogram.count_in; marks and answers:
+    journal.note; log: waits.find_waits; work int64[40]: direction.py.
     """
     for before in range(row - AHEAD + 1, row):
         expect(rows, index, work, columns, before, stop)
@@ -120,6 +127,7 @@ def fold_roce(
             or (work[HOST_PAIRS] == pairs.shape[0] and pairs.shape[0] < work[MAXIMUM_HOST_PAIRS])
             or work[SAMPLE_BLOCKS] + SAMPLES > pool.shape[0]
             or work[MARKS] == marks.shape[0]
+            or work[ANSWERS] == answers.shape[0]
         ):
             break
         packet = get(columns, "roce.packet", row)
@@ -139,12 +147,13 @@ def fold_roce(
             rows[at, CE] += 1
             if rows[at, MARKED_NS] == 0:
                 rows[at, MARKED_NS] = time
+        find_waits(log, work, packet)
         if meaning & NOTIFICATION == 0:
             rows[at, TRANSPORTS] |= 1 << (get(columns, "roce.opcode", row) >> 5)
         if meaning & REQUEST != 0:
-            _count_request(rows, hints, blocks, pool, marks, work, columns, row, packet, at, meaning, size, time)
+            _count_request(rows, hints, blocks, pool, marks, log, work, columns, row, packet, at, meaning, size, time)
         elif meaning & (RESPONSE | ACKNOWLEDGE) != 0:
-            _count_answer(rows, hints, blocks, pool, marks, work, columns, row, packet, at, meaning, size, time)
+            _count_answer(rows, hints, blocks, pool, marks, answers, log, work, columns, row, packet, at, meaning, size, time)
         elif meaning & NOTIFICATION != 0:
             _count_notification(rows, at, time)
         else:
@@ -193,6 +202,7 @@ def _count_request(
     blocks: Any,
     pool: Any,
     marks: Any,
+    log: Any,
     work: Any,
     columns: Any,
     row: int,
@@ -204,6 +214,7 @@ def _count_request(
 ) -> None:
     psn = get(columns, "roce.psn", row) & PSN_MASK
     count, length, slack = 1, 0, 0
+    told, account = False, 0
     if meaning & (BEGINS | ENDS) < ENDS and meaning & KIND < READ and size > 0:
         rows[at, MTU] = size
     mtu = rows[at, MTU]
@@ -232,6 +243,8 @@ def _count_request(
         rows[at, SLACK] = slack
         asked = get(columns, "roce.ack_req", row) != 0
         add_new(rows, at, blocks, pool, work, meaning, psn, count, size, length, asked, time)
+        told, account = tells_of_hops(columns, packet), ACCOUNTS
+        count_waits(rows, at, account, log, work, told, meaning & BEGINS != 0, psn, time)
         if rows[at, PEER] == 0 and meaning & RELIABLE != 0:
             leave_hint(rows, hints, at, psn, time)
     elif seen == LATE or seen == FILLED:
@@ -243,7 +256,7 @@ def _count_request(
         return
     _count_message(rows, at, meaning)
     announced = get(columns, "roce.dma_bytes", row) if get(columns, "roce.present", row) & HAS_RETH != 0 else size
-    note(marks, work, at, meaning, psn, announced, time)
+    note(marks, work, rows, at, account, log, told, meaning, psn, announced, time)
 
 
 @inlined
@@ -253,6 +266,8 @@ def _count_answer(
     blocks: Any,
     pool: Any,
     marks: Any,
+    answers: Any,
+    log: Any,
     work: Any,
     columns: Any,
     row: int,
@@ -266,14 +281,17 @@ def _count_answer(
     peer, paired = find_peer(rows, hints, at, psn)
     if paired:
         abandon(rows, peer, blocks, pool, work, psn)
+    completed = rows[peer, COMPLETED] if peer >= 0 else 0
     if meaning & RESPONSE != 0:
-        _count_response(rows, marks, work, columns, row, packet, at, meaning, psn, size, time)
+        _count_response(rows, marks, log, work, columns, row, packet, at, meaning, psn, size, time)
         if peer >= 0:
             if meaning & (BEGINS | ENDS) < ENDS and size > 0 and rows[peer, MTU] == 0:
                 rows[peer, MTU] = size
             if rows[peer, SLACK] > 0:
                 _take_slack(rows, peer, distance(psn + 1, rows[peer, REQUESTS + NEXT] - 1))
             cover(rows, peer, blocks, pool, work, (psn - 1) & PSN_MASK, time, False)
+            if rows[peer, COMPLETED] != completed:
+                note_answer(answers, work, peer, log, tells_of_hops(columns, packet), meaning, (psn - 1) & PSN_MASK, time)
             if meaning & ENDS != 0:
                 finish_read(rows, peer, blocks, pool, work, psn, _LONGEST, time)
         return
@@ -282,11 +300,13 @@ def _count_answer(
         return
     syndrome = get(columns, "roce.syndrome", row) if get(columns, "roce.present", row) & HAS_AETH != 0 else 0
     kind = syndrome & SYNDROME_KIND
-    if kind == 0:
-        cover(rows, peer, blocks, pool, work, psn, time, True)
-        return
     # A NAK names the PSN that is expected: what stands before it has arrived (IBTA Vol.1 §9.7.5.2.8).
-    cover(rows, peer, blocks, pool, work, (psn - 1) & PSN_MASK, time, True)
+    covered = psn if kind == 0 else (psn - 1) & PSN_MASK
+    cover(rows, peer, blocks, pool, work, covered, time, True)
+    if rows[peer, COMPLETED] != completed:
+        note_answer(answers, work, peer, log, tells_of_hops(columns, packet), meaning, covered, time)
+    if kind == 0:
+        return
     # The same NAK again, before a retransmission has answered it, is a copy.
     if rows[peer, PENDING] == kind and rows[peer, REFUSED] == psn + 1:
         return
@@ -304,18 +324,21 @@ def _count_answer(
 
 @inlined
 def _count_response(
-    rows: Any, marks: Any, work: Any, columns: Any, row: int, packet: int, at: int, meaning: int, psn: int, size: int, time: int
+    rows: Any, marks: Any, log: Any, work: Any, columns: Any, row: int, packet: int, at: int, meaning: int, psn: int, size: int, time: int
 ) -> None:
     """Place a READ response; other requests take the PSNs between one READ's and the next, so that only within one a hole is a hole."""
     holes = rows[at, RESPONDING] != 0 and meaning & BEGINS == 0
+    told, account = False, 0
     seen, _ = place(rows, at, RESPONSES, RESPONSE_WINDOW, psn, 1, holes, _identity(columns, packet), False, time)
     if seen == COPY or seen == STRAY:
         return
     rows[at, BYTES] += size
     if seen == NEW or seen == RESTARTED:
         rows[at, RESPONDING] = 1 if meaning & ENDS == 0 else 0
+        told, account = tells_of_hops(columns, packet), ACCOUNTS + ACCOUNT_WORDS
+        count_waits(rows, at, account, log, work, told, meaning & BEGINS != 0, psn, time)
     if seen != REPEATED:
-        note(marks, work, at, meaning, psn, size, time)
+        note(marks, work, rows, at, account, log, told, meaning, psn, size, time)
 
 
 @inlined

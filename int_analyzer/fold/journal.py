@@ -2,7 +2,10 @@
 
 What storage and training jobs wait for shows in the order of messages of different directions, which no counter of one direction keeps.
 A mark is noted where the packet is seen first; copies and retransmissions leave none. Marks are matched when the journal is read, so that a
-message cut by the boundary between two states is whole again when they merge. Memory is bounded: the oldest half goes, and is counted.
+message cut by the boundary between two states is whole again when they merge (but for where it waited). Memory is bounded: the oldest half
+goes, and is counted.
+
+A journal of its own holds the answers that completed messages, one mark for all that an acknowledgement covers.
 """
 
 from __future__ import annotations
@@ -12,14 +15,17 @@ from typing import Any
 import numpy as np
 
 from int_analyzer._jit import inlined
-from int_analyzer.fold.direction import MARKS
+from int_analyzer.fold.direction import ANSWERS, MARKS, WAIT, WAIT_END
 from int_analyzer.fold.transport import BEGINS, ENDS, KIND, RESPONSE
 from int_analyzer.fold.view import JournalView
+from int_analyzer.fold.waits import BEGIN, MOST_NS, N_SLOTS, NS_BITS, SLOTS, TOLD_NS, WAITED
 
-TIME, WHAT, PLACE = 0, 1, 2
+TIME, WHAT, PLACE, TOLD, WAITS = 0, 1, 2, 3, 4
 """Words of a mark. WHAT: row of the direction and, in the lower half, the meaning of the packet; PLACE: bytes, and 24 bits of PSN. Bytes
-are those of the message where a RETH announces them, else of the packet."""
-_WORDS = 3
+are those of the message where a RETH announces them, else of the packet. TOLD: time that is told (view.JournalView), and the PSN that it is
+told from on; −1 if that is not known. WAITS: four words as in waits.py."""
+_WORDS = 8
+UNTOLD = -1
 _DIRECTION_SHIFT, _MEANING_MASK = 32, 0xFFFFFFFF
 _BYTES_SHIFT, _PSN_MASK = 24, 0xFFFFFF
 _MOST_BYTES = (1 << 32) - 1
@@ -27,14 +33,50 @@ MAXIMUM_MARKS = 1 << 17
 
 
 @inlined
-def note(marks: Any, work: Any, at: int, meaning: int, psn: int, size: int, time: int) -> None:
-    """Note a packet that begins or ends a message of direction `at`; there is room. marks int64[n, 3]; work[MARKS]: marks in use."""
+def note(
+    marks: Any, work: Any, rows: Any, at: int, account: int, log: Any, told: bool, meaning: int, psn: int, size: int, time: int
+) -> None:
+    """Note a packet that begins or ends a message of direction `at`; there is room. marks int64[n, 8]; work[MARKS]: marks in use.
+
+    account: first word of that of the message, 0 if the packet came late; log: waits.find_waits; told: the packet tells of its hops.
+    """
     if meaning & (BEGINS | ENDS) != 0 and time > 0:
         row = work[MARKS]
         marks[row, TIME] = time
         marks[row, WHAT] = (at << _DIRECTION_SHIFT) | meaning
         marks[row, PLACE] = (min(size, _MOST_BYTES) << _BYTES_SHIFT) | psn
+        if meaning & BEGINS != 0:
+            _put_waits(marks, work, row, log, told, psn)
+        elif account != 0 and rows[at, account + BEGIN] != 0:
+            marks[row, TOLD] = (rows[at, account + TOLD_NS] << _BYTES_SHIFT) | (rows[at, account + BEGIN] - 1)
+            for slot in range(N_SLOTS):
+                marks[row, WAITS + slot] = rows[at, account + SLOTS + slot]
+        else:
+            marks[row, TOLD] = UNTOLD
         work[MARKS] = row + 1
+
+
+@inlined
+def note_answer(answers: Any, work: Any, at: int, log: Any, told: bool, meaning: int, psn: int, time: int) -> None:
+    """Note an answer to all messages of direction `at` up to a PSN; there is room. answers int64[n, 8]; work[ANSWERS]: marks in use."""
+    if time > 0:
+        row = work[ANSWERS]
+        answers[row, TIME] = time
+        answers[row, WHAT] = (at << _DIRECTION_SHIFT) | (meaning & KIND)
+        answers[row, PLACE] = psn
+        _put_waits(answers, work, row, log, told, psn)
+        work[ANSWERS] = row + 1
+
+
+@inlined
+def _put_waits(marks: Any, work: Any, row: int, log: Any, told: bool, psn: int) -> None:
+    """What this packet waited, the last queue first; of more than four queues it is not told."""
+    number, slot = work[WAIT_END] - 1, 0
+    while number >= work[WAIT] and slot < N_SLOTS:
+        marks[row, WAITS + slot] = log[number, WAITED]
+        number -= 1
+        slot += 1
+    marks[row, TOLD] = (1 if told and number < work[WAIT] else 0) << _BYTES_SHIFT | psn
 
 
 class Journal:
@@ -64,15 +106,24 @@ class Journal:
         self.forgotten += self.used - len(kept)
         self._hold(kept, len(self.marks))
 
-    def merge(self, other: Journal, moved: Any) -> None:
-        """Absorb another journal, whose directions have here the rows that `moved` says (as in `follow`)."""
+    def merge(self, other: Journal, moved: Any, queues: Any) -> None:
+        """Absorb another journal, whose directions have here the rows that `moved` says (as in `follow`), and its queues `queues`."""
         theirs = other.copy()
         theirs.follow(moved)
+        theirs._follow_queues(queues)
         marks = np.concatenate([self.marks[: self.used], theirs.marks[: theirs.used]])
         self.forgotten += theirs.forgotten
         self._hold(marks, max(len(self.marks), len(marks)))
         if self.used > self.maximum:
             self._keep_latest(self.maximum)
+
+    def _follow_queues(self, queues: Any) -> None:
+        """Queues have moved to these rows; of what waited in one for which there was no room (−1), nothing is told."""
+        waits = self.marks[: self.used, WAITS:]
+        moved = np.append(queues, -1)[(waits >> NS_BITS) - 1]
+        lost = (waits != 0) & (moved < 0)
+        waits[:] = np.where(moved >= 0, ((moved + 1) << NS_BITS) | (waits & MOST_NS), 0)
+        self.marks[: self.used, TOLD][lost.any(axis=1)] = UNTOLD
 
     def copy(self) -> Journal:
         """An independent copy."""
@@ -96,6 +147,10 @@ class Journal:
             psn=marks[:, PLACE] & _PSN_MASK,
             bytes=marks[:, PLACE] >> _BYTES_SHIFT,
             forgotten=self.forgotten,
+            told_ns=marks[:, TOLD] >> _BYTES_SHIFT,
+            begin_psn=marks[:, TOLD] & _PSN_MASK,
+            waited_queue=(marks[:, WAITS:] >> NS_BITS) - 1,
+            waited=marks[:, WAITS:] & MOST_NS,
         )
 
     def _keep_latest(self, count: int) -> None:

@@ -16,6 +16,7 @@ from int_analyzer import _jit
 from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, PACKETS_PER_BATCH, Columns
 from int_analyzer.fold.batch import fold_packets
 from int_analyzer.fold.connections import Connections
+from int_analyzer.fold.direction import LOGGED
 from int_analyzer.fold.exchange import fold_roce
 from int_analyzer.fold.flows import Flows
 from int_analyzer.fold.links import Links
@@ -47,6 +48,7 @@ from int_analyzer.fold.table import (
     SLOT_SHIFT,
     STREAMS,
     UNIDENTIFIED,
+    WAITS,
 )
 from int_analyzer.fold.view import View
 
@@ -120,14 +122,15 @@ class State:
         given = columns.arena if fast else columns.by_name()
         packets, roce, reports, mirrors = (int(columns.counts[rows]) for rows in (N_PACKETS, N_ROCE, N_REPORTS, N_MIRRORS))
         self._reserve_postcards(int(np.count_nonzero(columns.packets.report_count[:packets])))
-        row = self._fold_packets(0, packets, given, fast)
+        waits: Any = np.empty((len(columns.hops.present), 2), dtype=np.int64)
+        row, waited = self._fold_packets(0, packets, given, waits, 0, fast)
         while row < packets:
             self._make_room(int(columns.packets.hop_count[row]), int(columns.packets.time_ns[row]))
-            row = self._fold_packets(row, packets, given, fast)
-        row = self._fold_roce(0, roce, given, fast)
+            row, waited = self._fold_packets(row, packets, given, waits, waited, fast)
+        row = self._fold_roce(0, roce, given, waits, waited, fast)
         while row < roce:
             self.connections.reserve()
-            row = self._fold_roce(row, roce, given, fast)
+            row = self._fold_roce(row, roce, given, waits, waited, fast)
         for kernel, rows, total in ((fold_reports, reports, REPORTS), (fold_mirrors, mirrors, MIRRORS)):
             row = 0
             while row < rows:
@@ -141,7 +144,8 @@ class State:
             for kernel in (fold_reports, fold_mirrors):
                 self._fold_sequences(kernel, 0, 0, columns.arena, True)
 
-    def _fold_packets(self, row: int, stop: int, columns: Any, fast: bool) -> int:
+    def _fold_packets(self, row: int, stop: int, columns: Any, waits: Any, waited: int, fast: bool) -> tuple[int, int]:
+        """The row before which a table has to grow, and how many rows of `waits` are in use."""
         queues, paths, flows, pairs, links = self.queues, self.paths, self.flows, self.pairs, self.links
         # A slot is one bucket or several, whole ones.
         pairs.coarsen_to(queues.buckets.width_ns)
@@ -152,7 +156,7 @@ class State:
         work[[MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS]] = queues.table.maximum, paths.table.maximum, queues.buckets.width_ns
         work[[LINKS, MAXIMUM_LINKS, LINK_BASE]] = len(links.table), links.table.maximum, links.base
         work[LINK_SHIFT] = (links.slot_ns // queues.buckets.width_ns).bit_length() - 1
-        work[POSTCARDS] = self.postcards.used
+        work[[POSTCARDS, WAITS]] = self.postcards.used, waited
         work[SLOT_SHIFT] = (pairs.slot_ns // queues.buckets.width_ns).bit_length() - 1
         row = _run(
             fold_packets,
@@ -176,6 +180,7 @@ class State:
             links.table.rows,
             links.table.index(fast),
             self.postcards.log,
+            waits,
             self.quality.counters,
             work,
         )
@@ -185,11 +190,12 @@ class State:
         queues.histograms.used, queues.buckets.used, paths.used = work[[BLOCKS, BUCKETS, PATH_HOPS]].tolist()
         self.postcards.used = int(work[POSTCARDS])
         self.postcards.counts["unidentified"] += int(work[UNIDENTIFIED])
-        return row
+        return row, int(work[WAITS])
 
-    def _fold_roce(self, row: int, stop: int, columns: Any, fast: bool) -> int:
+    def _fold_roce(self, row: int, stop: int, columns: Any, waits: Any, waited: int, fast: bool) -> int:
         *arrays, work = self.connections.arrays(fast)
-        after = _run(fold_roce, fast, row, stop, columns, *arrays, work)
+        work[LOGGED] = waited
+        after = _run(fold_roce, fast, row, stop, columns, *arrays, waits, work)
         self.connections.take(work, after - row)
         return after
 
@@ -248,7 +254,7 @@ class State:
         self._reserve_postcards(1)
         if len(self.flows.table) > self.flows.table.maximum:
             self._evict_flows(self.flows.table.maximum // 2)
-        self.connections.merge(other.connections)
+        self.connections.merge(other.connections, queues)
         self.quality.merge(other.quality)
         first, last = self.quality.counters[[FIRST_NS, LAST_NS]].tolist()
         if last:
@@ -280,5 +286,6 @@ class State:
             connections=connections,
             host_pairs=host_pairs,
             journal=self.connections.journal.view(),
+            answers=self.connections.answers.view(),
             **quality.view(),
         )

@@ -11,13 +11,14 @@ import numpy as np
 
 from int_analyzer._jit import compiled, inlined, kernel
 
-# Words of `work` (int64[32]), the scratch of a kernel call: how many rows of each table are in use, and the key to look for.
+# Words of `work` (int64[40]), the scratch of a kernel call: how many rows of each table are in use, and the key to look for.
 QUEUES, PATHS, FLOWS, PAIRS, STREAMS, DROPS, BLOCKS, BUCKETS, PATH_HOPS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS, SLOT_SHIFT = 9, 10, 11, 12
 POSTCARDS, UNIDENTIFIED = 13, 14
 LINKS, MAXIMUM_LINKS, LINK_SHIFT, LINK_BASE = 24, 25, 26, 27
+WAITS = 28
 KEY = 16
-N_WORK = 32
+N_WORK = 40
 
 LOWER = 0xFFFFFFFF
 UPPER = -1 << 32

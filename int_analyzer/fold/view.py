@@ -198,6 +198,10 @@ class JournalView:
     """When messages began and ended, in order of time: one row per first or last packet of a message or of the response to a READ.
 
     The row of a packet that is both begins and ends.
+
+    `waited` tells where that was: of a first packet, all that it waited before it was seen (the last queue first), of a last one, what
+    its message waited since the first (waits.py). `told_ns`: so much of the time of these packets is told, by those that tell of their
+    hops; of a first packet 1 or 0, whether it does; −1 where packets overtook each other.
     """
 
     time_ns: Array
@@ -209,12 +213,17 @@ class JournalView:
     psn: Array
     bytes: Array  # of the message where its RETH announces them, else of the packet
     forgotten: int  # rows of earlier times, or of directions that were forgotten
+    told_ns: Array
+    begin_psn: Array  # of the message, as `told_ns` understands it
+    waited_queue: Any  # int64[n, 4]: rows in QueueView, −1: none
+    waited: Any  # int64[n, 4]: as the devices count hop latency; of a last packet believed to be ns
 
 
 def no_journal() -> JournalView:
     """The journal where there are no messages."""
     none = np.zeros(0, dtype=np.int64)
-    return JournalView(none, none, none, none > 0, none > 0, none > 0, none, none, 0)
+    slots = np.zeros((0, 4), dtype=np.int64)
+    return JournalView(none, none, none, none > 0, none > 0, none > 0, none, none, 0, none, none, slots, slots)
 
 
 @dataclass(frozen=True)
@@ -289,6 +298,9 @@ class View:
     drops: dict[tuple[int, int], int] = field(default_factory=dict)  # (node, drop reason) → reports
     links: LinkView = field(default_factory=no_links)
     journal: JournalView = field(default_factory=no_journal)
+    answers: JournalView = field(default_factory=no_journal)
+    """The same of the answers that completed messages (no READs: their responses stand in the journal): `direction` and `psn` are those of
+    the requests, up to which all are covered; neither begins nor ends."""
     postcards: dict[str, int] = field(default_factory=dict)
     """Reports of one node about one packet: total; joined with those of other nodes to a path (of these by_arrival: in the order of
     their arrival, as the TTL did not tell); and why not: alone (no other node's was seen; of these early: the table was full before

@@ -14,6 +14,7 @@ import typing
 from typing import Any
 
 from int_analyzer.analysis import summary as parts
+from int_analyzer.report.delay_meaning import DELAY_MEANINGS
 from int_analyzer.report.outside_meaning import OUTSIDE_MEANINGS
 from int_analyzer.report.work_meaning import WORK_MEANINGS
 from int_analyzer.schema import SCHEMA_VERSION
@@ -34,6 +35,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "roce": "RoCEv2 connections; null without any",
         "storage": "storage I/O over RDMA; null without any",
         "jobs": "collectives of training jobs",
+        "messages": "RoCEv2 messages: the slow ones, and where their time went; null without any",
+        "hosts": "a label for every host that sends or receives RoCEv2, for schedulers: those that are not healthy first",
         "outside": "counters from outside the capture; null if none were given",
     },
     "Capture": {
@@ -107,6 +110,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "victims": "flows that waited, by share",
         "victim_ports": "ports that this one holds up",
         "evidence": "what speaks for it, in words",
+        "delays": "messages that lost time in this queue; null for a host, or if none lost 20 µs or more",
     },
     "Event": {
         "kind": "path-change: flows moved; spraying: flows are spread over paths; loop: a node passed twice; "
@@ -301,6 +305,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "throughput": "bytes ÷ completion time of messages with an answer",
     },
     **WORK_MEANINGS,
+    **DELAY_MEANINGS,
     **OUTSIDE_MEANINGS,
 }
 
@@ -312,6 +317,12 @@ ALLOWED: dict[tuple[str, str], list[str]] = {
     ("JobSummary", "kind"): ["ring", "all-to-all"],
     ("JobMember", "label"): ["healthy", "slow", "suspect"],
     ("JobBound", "bound"): ["compute", "network", "host", "mixed"],
+    ("HostSummary", "label"): ["healthy", "slow", "suspect"],
+    ("HostSummary", "stall_of"): ["ring", "messages", "unknown"],
+    ("DelayPart", "where"): ["queue", "elsewhere", "not-seen", "usual"],
+    ("MessageDelay", "how"): ["packets", "flow", "unknown"],
+    ("MessageDelay", "usual_of"): ["pair", "fabric"],
+    ("MessageDelay", "blame"): ["queue", "elsewhere", "not-seen", "unknown"],
 }
 
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null", object: None}
@@ -329,9 +340,10 @@ def text(summary: parts.Summary) -> str:
 
 
 def work_text(summary: parts.Summary) -> str:
-    """Only what tells of storage I/O and of jobs, as it stands in the whole document."""
-    whole = document(dataclasses.replace(parts.Summary(), storage=summary.storage, jobs=summary.jobs))
-    return json.dumps({name: whole[name] for name in ("schema_version", "storage", "jobs")}, indent=2, ensure_ascii=False, allow_nan=False)
+    """Only what tells of hosts (storage I/O, jobs, slow messages, labels), as it stands in the whole document."""
+    whole = document(parts.Summary(storage=summary.storage, jobs=summary.jobs, messages=summary.messages, hosts=summary.hosts))
+    names = ("schema_version", "storage", "jobs", "messages", "hosts")
+    return json.dumps({name: whole[name] for name in names}, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def json_schema() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from rich.text import Text
 from int_analyzer.analysis.summary import Event, Finding, FlowShare, PathSummary, Summary
 from int_analyzer.report import figure
 from int_analyzer.report.clock_list import clock_lines, known_clocks
+from int_analyzer.report.delay_section import delays_of, host_lines, message_lines
 from int_analyzer.report.grid import Grid
 from int_analyzer.report.link_table import link_lines
 from int_analyzer.report.outside_section import outside_lines
@@ -26,6 +27,7 @@ NARROWEST, WIDEST, PIPED = 40, 120, 100
 _LABEL = 11
 _HEADLINES = 3
 _PATHS = 5
+_MESSAGES = 3
 _WORDS = {"root": "CONGESTED", "victim": "HELD UP", "host": "SLOW HOST"}
 _STYLES = {"root": "bold red", "victim": "yellow", "host": "magenta"}
 _WITHOUT_HOPS = [entry.name for entry in FORMAT_LIST if not entry.hops and entry.id != FORMAT_ROCE]
@@ -62,7 +64,7 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
         _section(console, "RoCE")
         for label, text in roce_lines(summary.roce):
             _print_labelled(console, 2, label, text)
-    _print_work(console, summary, top)
+    _print_work(console, summary, top, top, min(top, _MESSAGES))
     if summary.outside is not None:
         _section(console, "Outside")
         for label, text in outside_lines(summary.outside, top):
@@ -81,9 +83,9 @@ def print_headline(summary: Summary, stream: TextIO) -> None:
 def print_work(summary: Summary, stream: TextIO) -> None:
     """Print only storage I/O and jobs, all of them."""
     console = _console(stream)
-    if summary.storage is None and not summary.jobs:
+    if summary.storage is None and not summary.jobs and summary.messages is None:
         _print_wrapped(console, Text("NO JOBS  neither storage I/O nor a collective shows in the RoCEv2 messages", style="bold yellow"))
-    _print_work(console, summary, len(summary.jobs))
+    _print_work(console, summary, len(summary.jobs), len(summary.hosts), len(summary.messages.worst) if summary.messages is not None else 0)
 
 
 def headline(finding: Finding) -> tuple[str, str]:
@@ -138,7 +140,12 @@ def _print_headlines(console: Console, summary: Summary, everything: bool = Fals
         console.print(f"and {len(shown) - _HEADLINES} more")
 
 
-def _print_work(console: Console, summary: Summary, top: int) -> None:
+def _print_work(console: Console, summary: Summary, top: int, hosts: int, messages: int) -> None:
+    if summary.messages is not None and summary.messages.judged:
+        _section(console, "Messages")
+        for label, text in message_lines(summary.messages, summary.findings, messages):
+            _print_labelled(console, 2, label, text.strip(), hang=2 if text.startswith(" ") else 0)
+        _print_rest(console, summary.messages.slow - messages, "slow message")
     if summary.storage is not None:
         _section(console, "Storage")
         for label, text in storage_lines(summary.storage):
@@ -149,6 +156,10 @@ def _print_work(console: Console, summary: Summary, top: int) -> None:
             for label, text in job_lines(job):
                 _print_labelled(console, 2, label, text)
         _print_rest(console, len(summary.jobs) - top, "job")
+    if summary.hosts:
+        _section(console, "Hosts")
+        for line in host_lines(summary.hosts, hosts):
+            _print_wrapped(console, Text(f"  {line}"))
 
 
 def _print_rest(console: Console, left: int, noun: str) -> None:
@@ -189,6 +200,8 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
     if peaks:
         _print_labelled(console, 5, "peak", ", ".join(peaks))
     _print_labelled(console, 5, "impact", f"{_concerned(finding)}, {figure.number(finding.impact)} {finding.impact_unit}")
+    if finding.delays is not None:
+        _print_labelled(console, 5, "delays", delays_of(finding.delays))
     root = next((other for other in findings if other.id == finding.root), None)
     if root is not None:
         _print_labelled(console, 5, "root", f"finding {root.id}, {figure.place(root.node, root.port, root.queue)}")

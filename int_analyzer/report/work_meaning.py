@@ -25,6 +25,7 @@ WORK_MEANINGS: dict[str, dict[str, str]] = {
         "dal": "storage side: of writes, command → READ request and last response → completion; of reads, command → first WRITE",
     },
     "JobSummary": {
+        "name": "its group, else its kind with a number",
         "kind": "ring: each member sends to one successor, step by step; all-to-all: each to each other, round by round",
         "group": "the smallest group of the profile that all members belong to",
         "inferred": "only the shape of the traffic shows the members",
@@ -39,6 +40,9 @@ WORK_MEANINGS: dict[str, dict[str, str]] = {
         "balance": "expert load of an all-to-all: bytes received by the member that gets most ÷ mean",
         "members": "in the order of the ring, else by address",
         "notes": "what keeps these figures from being exact",
+        "slow_messages": "messages between its members (of a ring: to the successor) that were slow",
+        "delay_ns": "what these took longer than usual, together",
+        "worst": "those that were delayed most",
     },
     "JobMember": {
         "host": "address",
@@ -51,5 +55,6 @@ WORK_MEANINGS: dict[str, dict[str, str]] = {
         "step": "step time of the member",
         "received_bytes": "all-to-all: bytes received",
         "received_share": "all-to-all: part of all bytes",
+        "stall_ns": "ring: what it waited for its predecessor longer than the median of its steps, together",
     },
 }

@@ -63,6 +63,8 @@ def job_lines(job: JobSummary) -> Iterator[tuple[str, str]]:
         yield "" if position else "members", _member(member)
     if len(troubled) > _MOST:
         yield "", f"and {len(troubled) - _MOST} more"
+    if job.slow_messages:
+        yield "messages", f"{figure.things(job.slow_messages, 'slow message')}, {figure.duration(job.delay_ns)} longer than usual in all"
     for position, note in enumerate(job.notes):
         yield "" if position else "but", note
 

@@ -1,0 +1,87 @@
+"""Where messages lost their time, and what it cost, as a part of the summary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from int_analyzer.analysis.port import Port
+
+
+@dataclass(frozen=True)
+class DelayPart:
+    """A part of a message's time: in a queue (`at`, and the finding of that queue), elsewhere or not seen."""
+
+    where: str  # queue | elsewhere | not-seen
+    at: Port | None
+    finding: str | None
+    ns: int
+    share: float  # of time_ns, 0…1
+
+
+@dataclass(frozen=True)
+class MessageDelay:
+    """A slow message: what it took, what is usual, and the parts of its time, the longest first; None, and a `reason`, if not known."""
+
+    src: str
+    dst: str
+    dest_qp: int
+    kind: str
+    bytes: int
+    begin_ns: int
+    end_ns: int
+    answered: bool
+    time_ns: int
+    fct_ns: int
+    usual_ns: int
+    usual_of: str  # pair | fabric
+    delay_ns: int
+    job: str | None
+    how: str  # packets | flow | unknown
+    reason: str
+    blame: str  # queue | elsewhere | not-seen | unknown
+    blamed: Port | None
+    parts: list[DelayPart] | None
+
+
+@dataclass(frozen=True)
+class QueueDelays:
+    """What a queue did to slow messages: how many of them lost time in it, of how many connections and which jobs, and how much."""
+
+    messages: int
+    connections: int
+    jobs: list[str]
+    sum_ns: int
+    worst_ns: int
+
+
+@dataclass(frozen=True)
+class MessagesSummary:
+    """All whole messages: how many were judged against what is usual, the slow ones, where their time went, and the worst of them."""
+
+    messages: int
+    judged: int
+    slow: int
+    delay_ns: int
+    in_queues_ns: int
+    elsewhere_ns: int
+    not_seen_ns: int
+    unknown: int
+    worst: list[MessageDelay]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class HostSummary:
+    """A host for a scheduler: whether to use it, why, and what its waiting cost; None where that is not known."""
+
+    host: str
+    name: str | None
+    label: str  # healthy | slow | suspect
+    since_ns: int | None
+    evidence: list[str]
+    jobs: list[str]
+    slow_messages: int
+    stall_ns: int | None
+    stall_of: str  # ring | messages | unknown
+    cost: float | None
+    currency: str | None

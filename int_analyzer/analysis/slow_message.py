@@ -1,0 +1,200 @@
+"""Delays of messages → what the summary says: of all messages, of a finding's queue, of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from int_analyzer.analysis.delay import ELSEWHERE, FABRIC, LEAST_NS, PAIR, UNKNOWN, UNSEEN, UNTOLD, Delays, usable_queues
+from int_analyzer.analysis.delay_summary import DelayPart, MessageDelay, MessagesSummary, QueueDelays
+from int_analyzer.analysis.host_finding import HOST
+from int_analyzer.analysis.job import RING
+from int_analyzer.analysis.paths import port_of
+from int_analyzer.analysis.summary import Finding
+from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.analysis.work_summary import JobSummary
+from int_analyzer.fold.transport import KINDS
+from int_analyzer.fold.view import View
+from int_analyzer.profile import ABSENT, Profile
+
+MOST_SLOW, MOST_OF_JOB = 100, 10
+"""So many slow messages are told one by one, and of a job."""
+_PLACES = {ELSEWHERE: "elsewhere", UNSEEN: "not-seen", UNTOLD: "unknown"}
+QUEUE, USUAL = "queue", "usual"
+
+
+@dataclass(frozen=True)
+class SlowMessages:
+    """The delays of a view, with the findings and jobs that they are told with."""
+
+    view: View
+    profile: Profile
+    units: QueueUnits
+    delays: Delays
+    findings: Sequence[Finding]
+    jobs: Sequence[JobSummary]
+
+    @cached_property
+    def ranked(self) -> Any:
+        """Rows of the slow messages, those that were delayed most first."""
+        excess = (self.delays.time - self.delays.usual)[self.delays.slow]
+        return self.delays.slow[np.argsort(-excess, kind="stable")]
+
+    @cached_property
+    def direction(self) -> Any:
+        """Of every judged message."""
+        return self.delays.messages.direction[self.delays.rows]
+
+    @cached_property
+    def job_of_direction(self) -> list[int]:
+        """The job (its number) that a direction sends for, −1 for none."""
+        job_of: dict[tuple[str, str], int] = {}
+        for number, job in reversed(list(enumerate(self.jobs))):
+            hosts = [member.host for member in job.members]
+            successors = {host: hosts[place + 1 - len(hosts)] for place, host in enumerate(hosts)}
+            pairs = successors.items() if job.kind == RING else [(one, other) for one in hosts for other in hosts]
+            job_of |= dict.fromkeys(pairs, number)
+        seen = self.view.connections
+        return [job_of.get(pair, -1) for pair in zip(seen.src, seen.dst, strict=True)]
+
+    @cached_property
+    def finding_of(self) -> dict[int, Finding]:
+        """The finding of each queue that has one."""
+        queues = self.view.queues
+        keys = zip(queues.node_id.tolist(), queues.port.tolist(), queues.queue_id.tolist(), strict=True)
+        of_key = {
+            tuple(ABSENT if number is None else number for number in (finding.node_id, finding.port_id, finding.queue)): finding
+            for finding in self.findings
+            if finding.role != HOST
+        }
+        return {row: of_key[key] for row, key in enumerate(keys) if key in of_key}
+
+    def sum_up(self) -> MessagesSummary | None:
+        """All messages; None without any."""
+        delays = self.delays
+        if not len(delays.rows):
+            return None
+        slow = np.zeros(len(delays.rows), dtype=bool)
+        slow[delays.slow] = True
+        unknown = np.array([how == UNKNOWN for how in delays.hows], dtype=bool)
+        told = slow & ~unknown
+        return MessagesSummary(
+            messages=len(delays.rows),
+            judged=int((~np.isnan(delays.usual)).sum()),
+            slow=len(delays.slow),
+            delay_ns=int((delays.time - delays.usual)[slow].sum()),
+            in_queues_ns=int(delays.parts.sum_up(len(slow))[told].sum()),
+            elsewhere_ns=int(delays.elsewhere[told].sum()),
+            not_seen_ns=int(delays.unseen[told].sum()),
+            unknown=int((slow & unknown).sum()),
+            worst=self.list_worst(MOST_SLOW),
+            notes=self._notes(),
+        )
+
+    def list_worst(self, most: int | None) -> list[MessageDelay]:
+        """So many slow messages (None: all), those that were delayed most first."""
+        return [self._tell(row) for row in self.ranked[:most].tolist()]
+
+    def with_jobs(self) -> list[JobSummary]:
+        """The jobs with their slow messages."""
+        of_job = np.array(self.job_of_direction, dtype=np.int64)[self.direction[self.ranked]]
+        excess = self.delays.time - self.delays.usual
+        told = []
+        for number, job in enumerate(self.jobs):
+            rows = self.ranked[of_job == number]
+            worst = [self._tell(row) for row in rows[:MOST_OF_JOB].tolist()]
+            told.append(replace(job, slow_messages=len(rows), delay_ns=float(excess[rows].sum()), worst=worst))
+        return told
+
+    def with_findings(self) -> list[Finding]:
+        """The findings with what their queues did to messages."""
+        delays = {finding.id: self._of_queue(queue) for queue, finding in self.finding_of.items()}
+        return [replace(finding, delays=delays.get(finding.id)) for finding in self.findings]
+
+    def _of_queue(self, queue: int) -> QueueDelays | None:
+        parts = self.delays.parts
+        judged = ~np.isnan(self.delays.usual[parts.message])
+        here = np.flatnonzero((parts.queue == queue) & (parts.ns >= LEAST_NS) & judged)
+        if not len(here):
+            return None
+        directions = np.unique(self.direction[parts.message[here]])
+        numbers = sorted({self.job_of_direction[direction] for direction in directions.tolist()} - {-1})
+        return QueueDelays(
+            messages=len(here),
+            connections=len(directions),
+            jobs=[self.jobs[number].name for number in numbers],
+            sum_ns=int(parts.ns[here].sum()),
+            worst_ns=int(parts.ns[here].max()),
+        )
+
+    def _tell(self, row: int) -> MessageDelay:
+        delays, seen = self.delays, self.view.connections
+        message = int(delays.rows[row])
+        direction = int(delays.messages.direction[message])
+        job, blame = self.job_of_direction[direction], int(delays.blame[row])
+        known = delays.hows[row] != UNKNOWN
+        return MessageDelay(
+            src=seen.src[direction],
+            dst=seen.dst[direction],
+            dest_qp=int(seen.dest_qp[direction]),
+            kind=KINDS[int(delays.messages.kind[message])],
+            bytes=int(delays.messages.bytes[message]),
+            begin_ns=int(delays.messages.begin_ns[message]),
+            end_ns=int(delays.completions.end_ns[message]),
+            answered=bool(delays.completions.answered[message]),
+            time_ns=int(delays.time[row]),
+            fct_ns=int(delays.fct[row]),
+            usual_ns=int(delays.usual[row]),
+            usual_of=FABRIC if delays.usual_of[row] else PAIR,
+            delay_ns=int(delays.time[row] - delays.usual[row]),
+            job=self.jobs[job].name if job >= 0 else None,
+            how=delays.hows[row],
+            reason="" if known else self._why_unknown(direction),
+            blame=_PLACES.get(blame, QUEUE),
+            blamed=port_of(self.view, self.profile, blame) if blame >= 0 else None,
+            parts=self._parts(row) if known else None,
+        )
+
+    def _parts(self, row: int) -> list[DelayPart]:
+        delays = self.delays
+        time = int(delays.time[row])
+        first, last = np.searchsorted(delays.parts.message, [row, row + 1]).tolist()
+        parts = []
+        for queue, ns in zip(delays.parts.queue[first:last].tolist(), delays.parts.ns[first:last].tolist(), strict=True):
+            finding = self.finding_of.get(queue)
+            at = port_of(self.view, self.profile, queue)
+            parts.append(DelayPart(QUEUE, at, finding.id if finding is not None else None, ns, ns / time))
+        elsewhere, unseen = int(delays.elsewhere[row]), int(delays.unseen[row])
+        usual = time - sum(part.ns for part in parts) - elsewhere - unseen
+        rest = [DelayPart(where, None, None, ns, ns / time) for where, ns in (("elsewhere", elsewhere), ("not-seen", unseen)) if ns > 0]
+        return [*sorted([*parts, *rest], key=lambda part: -part.ns), DelayPart(USUAL, None, None, usual, usual / time)]
+
+    def _why_unknown(self, direction: int) -> str:
+        """Why nothing tells where the time of a message went."""
+        flow = int(self.view.connections.flow[direction])
+        if flow < 0 or not self.view.flows.telemetry_packets[flow]:
+            return "no packet of it carries telemetry"
+        path = int(self.view.flows.path[flow])
+        if path < 0:
+            return "no whole path is known of it"
+        queues = list(self.view.paths.queues[path])
+        if not (self.view.queues.latency_count[queues] > 0).all():
+            return "a node on its path reports no hop latency"
+        if not usable_queues(self.view, self.units)[queues].all():
+            return "the unit of hop latency is not known, or it contradicts the times of its node"
+        return "nothing was seen to wait while it took so long, and too little of it is told"
+
+    def _notes(self) -> list[str]:
+        """What these figures leave out."""
+        notes = []
+        unjudged = int(np.isnan(self.delays.usual).sum())
+        if unjudged:
+            notes.append(f"{unjudged} messages have no like to be compared with")
+        forgotten = self.view.journal.forgotten
+        if forgotten:
+            notes.append(f"{forgotten} marks of earlier messages were forgotten: only the latest are told")
+        return notes

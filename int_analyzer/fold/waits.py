@@ -1,0 +1,100 @@
+"""Waits: where the packets of a message were held up, so that its time can be told apart by queue.
+
+A packet waits in a queue what its hop latency is above the queue's lowest, where the queue is well above its low-water mark
+(`queues.count_hop`). The fold of hops leaves these waits in a log of the batch; the fold of messages, which knows what a packet belongs
+to, takes them from there: a calm packet costs nothing but a look whether it has any.
+
+Many packets of a message wait at the same time, so that their waits must not be added up. A message goes on when its next packet comes:
+of the time from one packet to the next, that which the later one waited in queues is told of them, the last queue first, and no more
+than the time between the two. So the parts of a message never exceed its whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from int_analyzer._jit import inlined
+from int_analyzer.columns import get
+from int_analyzer.fold.direction import LOGGED, WAIT, WAIT_END
+from int_analyzer.fold.table import WAITS
+from int_analyzer.schema import HOP_OPAQUE
+
+PACKET, WAITED = 0, 1
+"""Words of the log: row of the packet, and what it waited where."""
+NS_BITS = 44
+MOST_NS = (1 << NS_BITS) - 1
+"""What was waited where is one word: (row of the queue + 1) · 2^44 + raw latency (4.9 h if those are ns); 0 is nothing."""
+
+# Words of an account (direction.py), a line of the cache: the message that is under way.
+BEGIN, LATEST_NS, TOLD_NS, SLOTS = 0, 1, 2, 4
+N_SLOTS = 4
+"""BEGIN is the PSN of its first packet + 1, 0 without one; LATEST_NS the time of its last packet so far; TOLD_NS the time before those of
+its packets that tell of their hops. What is waited in more than four queues counts as not told."""
+
+
+@inlined
+def note_wait(log: Any, work: Any, packet: int, queue: int, waited: int) -> None:
+    """Note that a packet waited in a queue; there is room. log int64[n, 2]; work[WAITS]: rows in use."""
+    at = work[WAITS]
+    log[at, PACKET] = packet
+    log[at, WAITED] = ((queue + 1) << NS_BITS) | min(waited, MOST_NS)
+    work[WAITS] = at + 1
+
+
+@inlined
+def find_waits(log: Any, work: Any, packet: int) -> None:
+    """Set work[WAIT] … work[WAIT_END] to what the log has of this packet; packets are asked for in their order."""
+    at = work[WAIT_END]
+    while at < work[LOGGED] and log[at, PACKET] < packet:
+        at += 1
+    work[WAIT] = at
+    while at < work[LOGGED] and log[at, PACKET] == packet:
+        at += 1
+    work[WAIT_END] = at
+
+
+@inlined
+def tells_of_hops(columns: Any, packet: int) -> bool:
+    """Whether a packet tells of all its hops; a report of one hop does not: those of the others are other packets."""
+    count = get(columns, "packets.hop_count", packet)
+    if count == 0 or get(columns, "hops.present", get(columns, "packets.first_hop", packet)) & HOP_OPAQUE != 0:
+        return False
+    return count > 1 or get(columns, "packets.report_count", packet) == 0
+
+
+@inlined
+def count_waits(rows: Any, at: int, account: int, log: Any, work: Any, told: bool, begins: bool, psn: int, time: int) -> None:
+    """Add a packet above all others to the account of its message: it begins one, or goes on with it.
+
+    account: first word; told: it tells of its hops; work[WAIT] … work[WAIT_END]: what it waited.
+    """
+    if begins:
+        rows[at, account + BEGIN] = psn + 1
+        rows[at, account + TOLD_NS] = 0
+        for slot in range(N_SLOTS):
+            rows[at, account + SLOTS + slot] = 0
+    elif told and rows[at, account + BEGIN] != 0:
+        left = max(time - rows[at, account + LATEST_NS], 0)
+        rows[at, account + TOLD_NS] += left
+        number = work[WAIT_END] - 1
+        while number >= work[WAIT] and left > 0:
+            waited = log[number, WAITED]
+            part = min(waited & MOST_NS, left)
+            left -= part
+            _add(rows, at, account, waited >> NS_BITS, part)
+            number -= 1
+    rows[at, account + LATEST_NS] = time
+
+
+@inlined
+def _add(rows: Any, at: int, account: int, queue: int, part: int) -> None:
+    slot = account + SLOTS
+    last = slot + N_SLOTS
+    while slot < last and rows[at, slot] != 0 and rows[at, slot] >> NS_BITS != queue:
+        slot += 1
+    if slot == last:
+        rows[at, account + TOLD_NS] -= part
+    elif rows[at, slot] == 0:
+        rows[at, slot] = (queue << NS_BITS) | part
+    else:
+        rows[at, slot] = (queue << NS_BITS) | min((rows[at, slot] & MOST_NS) + part, MOST_NS)

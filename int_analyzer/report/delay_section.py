@@ -1,0 +1,94 @@
+"""Slow messages and hosts as labelled lines: where the time went, who stood waiting, and what that cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from int_analyzer.analysis.summary import DelayPart, Finding, HostSummary, MessageDelay, MessagesSummary, QueueDelays
+from int_analyzer.report import figure
+from int_analyzer.report.grid import Grid
+
+_MOST_PARTS = 3
+_LEAST_SHARE = 0.01
+_WORDS = {"elsewhere": "elsewhere (a host, or hops that tell nothing)", "not-seen": "not seen", "usual": "as usual"}
+
+
+def message_lines(messages: MessagesSummary, findings: Sequence[Finding], top: int) -> Iterator[tuple[str, str]]:
+    """(label, text) of every line of the section; a label is empty where the line continues the one before."""
+    seen = f"{figure.count(messages.slow)} of {figure.things(messages.judged, 'message')} took twice as long as their like, or longer"
+    yield "slow", seen + (f": {figure.duration(messages.delay_ns)} more in all" if messages.slow else "")
+    lost = [("in queues", messages.in_queues_ns), ("elsewhere", messages.elsewhere_ns), ("not seen", messages.not_seen_ns)]
+    told = sum(ns for _, ns in lost)
+    if told:
+        where = ", ".join(f"{figure.share(ns / told)} {place}" for place, ns in lost if ns)
+        yield "lost", where + (f"; {messages.unknown} of them are not told" if messages.unknown else "")
+    for position, delay in enumerate(messages.worst[:top]):
+        for number, line in enumerate(delay_lines(delay, findings)):
+            yield "" if position or number else "worst", line
+    for position, note in enumerate(messages.notes):
+        yield "" if position else "but", note
+
+
+def delay_lines(delay: MessageDelay, findings: Sequence[Finding]) -> list[str]:
+    """A slow message in two lines: what and how long; where its time went."""
+    of = f", {delay.job}" if delay.job is not None else ""
+    size = f" of {figure.size(delay.bytes)}" if delay.bytes else ""
+    began = f" at {figure.clock(delay.begin_ns)}"
+    what = f"{delay.src} > {delay.dst} qp {delay.dest_qp:#x}: {delay.kind.upper()}{size}{began}{of}"
+    took = f"{figure.duration(delay.time_ns)}, usual is {figure.duration(delay.usual_ns)}"
+    return [what, f"  {took}: {_where(delay, findings)}"]
+
+
+def delays_of(delays: QueueDelays) -> str:
+    """What a finding's queue did to messages."""
+    jobs = f" ({', '.join(delays.jobs)})" if delays.jobs else ""
+    whose = f"{figure.things(delays.messages, 'message')} of {figure.things(delays.connections, 'connection')}{jobs}"
+    return f"{whose}, worst +{figure.duration(delays.worst_ns)}, sum {figure.duration(delays.sum_ns)}"
+
+
+def host_lines(hosts: Sequence[HostSummary], top: int) -> list[str]:
+    """A table of the hosts that are not healthy or stood waiting, with their evidence; how many others there are is the last line."""
+    noteworthy = [host for host in hosts if host.label != "healthy" or host.stall_ns]
+    priced = any(host.cost is not None for host in hosts)
+    grid = Grid(right=(2, 3))
+    grid.add("host", "label", "waited", *(["cost"] if priced else []), "since")
+    for host in noteworthy[:top]:
+        cost = [f"{host.cost:.3g} {host.currency}" if host.cost is not None else figure.NONE] if priced else []
+        grid.add(host.name or host.host, host.label, figure.duration(host.stall_ns), *cost, figure.clock(host.since_ns))
+    header, *rows = grid.lines()
+    lines = [header] if rows else []
+    for host, row in zip(noteworthy[:top], rows, strict=True):
+        lines.append(row)
+        lines += [f"  · {sentence}" for sentence in host.evidence]
+    left = len(noteworthy) - top
+    if left > 0:
+        lines.append(f"and {figure.things(left, 'more host')}".replace("more hosts", "more hosts") + " (--top)")
+    others = len(hosts) - len(noteworthy)
+    if others:
+        lines.append(f"{figure.things(others, 'host')} healthy, and did not wait" if noteworthy else f"all {others} hosts healthy")
+    waited = sum(host.stall_ns or 0 for host in hosts)
+    if waited:
+        cost = sum(host.cost or 0 for host in hosts)
+        currency = next((host.currency for host in hosts if host.currency), "")
+        lines.append(f"waited in all: {waited / 1e9:.3g} host-seconds" + (f", {cost:.3g} {currency}" if priced else ""))
+    return lines
+
+
+def _where(delay: MessageDelay, findings: Sequence[Finding]) -> str:
+    if delay.parts is None:
+        return f"not known where, {delay.reason}"
+    shown = [part for part in delay.parts if part.share >= _LEAST_SHARE]
+    usual = [part for part in shown if part.where == "usual"]
+    others = [part for part in shown if part.where != "usual"]
+    words = ", ".join(f"{figure.share(part.share)} {_part(part, findings)}" for part in [*others[:_MOST_PARTS], *usual])
+    return words + (" (by its flow)" if delay.how == "flow" else "")
+
+
+def _part(part: DelayPart, findings: Sequence[Finding]) -> str:
+    if part.at is None:
+        return _WORDS[part.where]
+    name = figure.place(part.at.node, part.at.port, part.at.queue)
+    finding = next((entry for entry in findings if entry.id == part.finding), None)
+    if finding is None:
+        return name
+    return f"{name} ({finding.id}{f', held up by {finding.root}' if finding.root is not None else ''})"
