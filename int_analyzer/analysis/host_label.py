@@ -32,7 +32,12 @@ _ORDER = {SLOW: 0, SUSPECT: 1, HEALTHY: 2}
 def label_hosts(
     slow: SlowMessages, jobs: Sequence[JobSummary], storage: StorageSummary | None, troubles: Sequence[Trouble]
 ) -> list[HostSummary]:
-    """A row per host: those that are not healthy first, then by what they waited, then by address."""
+    """A row per host: those that are not healthy first, then by what they waited, then by address.
+
+    None while connections are polled: nobody can be called healthy by the share of them that is followed.
+    """
+    if slow.view.connections.tracking.polled:
+        return []
     profile = slow.profile
     of_host = _Evidence()
     for trouble in troubles:

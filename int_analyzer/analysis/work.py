@@ -28,11 +28,14 @@ class Work:
 
 
 def find_work(view: View, profile: Profile, findings: Sequence[Finding]) -> Work:
-    """What hosts do, judged beside what was found in the network; nothing if connections are polled: who waits for whom shows in all."""
-    if view.connections.tracking.polled:
-        return Work(None, [], [])
-    clearance = Clearance(view, findings)
+    """What hosts do, judged beside what was found in the network.
+
+    Of polled connections only messages are told: who waits for whom shows in all of them.
+    """
     messages = match_marks(view.journal)
+    if view.connections.tracking.polled:
+        return Work(None, [], [], messages)
+    clearance = Clearance(view, findings)
     jobs, troubles = find_jobs(view.connections, messages, profile, clearance, view.journal.forgotten)
     storage = segment(view.connections, messages)
     if storage is None:
