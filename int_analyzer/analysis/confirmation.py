@@ -26,9 +26,8 @@ def weigh_link(view: View, profile: Profile, link: LossyLink | None, losses: Los
     """
     witness = Witness(view, profile, counters)
     ends = ends_of_links(view)
-    if link is None:
-        span = int(view.flows.first_ns.min(initial=0)), int(view.flows.last_ns.max(initial=0))
-        bad = {at for at, _ in witness.risen(SYMBOL_ERRORS, *span)}
+    if link is None and len(view.flows.first_ns):
+        bad = {at for at, _ in witness.risen(SYMBOL_ERRORS, int(view.flows.first_ns.min()), int(view.flows.last_ns.max()))}
         link = find_lossy_link(view, profile, losses, [one for one, at in ends.items() if bad & set(at)]) if bad else None
     if link is None:
         return None
