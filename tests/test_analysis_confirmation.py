@@ -97,9 +97,11 @@ def test_errors_choose_between_links_that_the_same_connections_cross() -> None:
     for bad in ((1, 2), (2, 3)):
         found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {bad: 900}, [(1, 2), (2, 3), (1, 4), (4, 3)]))
         assert found is not None and (found.node_id, found.port_id) == bad
-        assert found.rivals == [] and found.confidence > 0.8
-        assert not any("as good an explanation" in sentence for sentence in found.evidence)
+        assert found.rivals == [] and found.doubt == "" and found.confidence > 0.8
         assert "none at 1 other links" in found.evidence[-1]
+    for read in ([(1, 2)], [(1, 2), (2, 3)]):
+        both = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", dict.fromkeys(read, 900), [*read, (1, 4), (4, 3)]))
+        assert both is not None and len(both.rivals) == 1 and both.doubt.startswith("as good an explanation: node ")
 
 
 def test_a_link_with_errors_needs_less_certainty_from_its_losses() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from int_analyzer.analysis.cause import DEGRADED, PAUSED
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.lossy_link import Link, Losses, LossyLink, find_lossy_link
+from int_analyzer.analysis.lossy_link import Link, Losses, LossyLink, find_lossy_link, name_rivals
 from int_analyzer.analysis.root import ROOT, VICTIM
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.analysis.testimony import REFUTED, SUPPORTED, At, Testimony, Witness
@@ -26,19 +26,18 @@ def weigh_link(view: View, profile: Profile, link: LossyLink | None, losses: Los
     """
     witness = Witness(view, profile, counters)
     ends = ends_of_links(view)
-    if link is None:
-        span = int(view.flows.first_ns.min(initial=0)), int(view.flows.last_ns.max(initial=0))
-        bad = {at for at, _ in witness.risen(SYMBOL_ERRORS, *span)}
-        link = find_lossy_link(view, profile, losses, [one for one, at in ends.items() if bad & set(at)]) if bad else None
+    if link is None and len(view.flows.first_ns):
+        ports = {at for at, _ in witness.risen(SYMBOL_ERRORS, int(view.flows.first_ns.min()), int(view.flows.last_ns.max()))}
+        link = find_lossy_link(view, profile, losses, [one for one, both in ends.items() if ports & set(both)]) if ports else None
     if link is None:
         return None
     senders = {view.flows.src[flow] for flow in link.events_of}
     link = replace(link, evidence=[*link.evidence, *witness.ask_hosts(RETRANSMISSIONS, senders, link.start_ns, link.end_ns)])
     asked = {one: _ask_ends(witness, ends, one, link) for one in [_key(link), *link.rivals]}
-    bad_links = [one for one, testimony in asked.items() if testimony.speaks]
-    if len(bad_links) == 1:
-        return _confirmed(link, bad_links[0], asked[bad_links[0]].sentence)
-    if bad_links or asked[_key(link)].speaks is None:
+    bad = [one for one, testimony in asked.items() if testimony.speaks]
+    if asked[_key(link)].speaks or len(bad) == 1:
+        return _confirmed(profile, link, bad[0], asked)
+    if bad or asked[_key(link)].speaks is None:
         return link
     against = f"against it: {asked[_key(link)].sentence}"
     elsewhere = witness.elsewhere(SYMBOL_ERRORS, ends.get(_key(link), ()), link.start_ns, link.end_ns)
@@ -77,20 +76,21 @@ def _ask_ends(witness: Witness, ends: dict[Link, list[At]], link: Link, lossy: L
     return witness.ask(SYMBOL_ERRORS, ends.get(link, [link[:2]]), lossy.start_ns, lossy.end_ns)
 
 
-def _confirmed(link: LossyLink, bad: Link, sentence: str) -> LossyLink:
-    """The link whose cable has errors; what was as good an explanation no longer is, as there are none there."""
-    confidence = min(1.0, link.confidence * (1 + len(link.rivals)))
-    told = [one for one in link.evidence if not one.startswith("as good an explanation")]
-    if link.rivals:
-        sentence += f"; none at {len(link.rivals)} other links that the same connections cross"
+def _confirmed(profile: Profile, link: LossyLink, bad: Link, asked: dict[Link, Testimony]) -> LossyLink:
+    """The link whose cable has errors; of what was as good an explanation only that is left of which it is not known to have none."""
+    rivals = [one for one, testimony in asked.items() if one != bad and testimony.speaks is not False]
+    ruled_out = len(link.rivals) - len(rivals)
+    more = f"; none at {ruled_out} other links that the same connections cross" if ruled_out else ""
+    confidence = min(1.0, link.confidence * (1 + len(link.rivals)) / (1 + len(rivals)))
     return replace(
         link,
         node_id=bad[0],
         port_id=bad[1],
         to_node_id=bad[2],
-        rivals=[],
+        rivals=rivals,
+        doubt=name_rivals(profile, rivals),
         confidence=1 - (1 - confidence) * SUPPORTED,
-        evidence=[*told, sentence],
+        evidence=[*link.evidence, asked[bad].sentence + more],
     )
 
 

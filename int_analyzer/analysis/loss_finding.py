@@ -26,7 +26,7 @@ def with_loss(view: View, profile: Profile, findings: Sequence[Finding], link: L
         return list(findings)
     here = (link.node_id, link.port_id)
     if any((finding.node_id, finding.port_id) == here for finding in findings):
-        sentence = f"its packets are lost: {'; '.join(link.evidence)}"
+        sentence = f"its packets are lost: {'; '.join(_told(link))}"
         return [
             replace(finding, evidence=[*finding.evidence, sentence]) if (finding.node_id, finding.port_id) == here else finding
             for finding in findings
@@ -68,11 +68,15 @@ def _finding(view: View, profile: Profile, link: LossyLink) -> Finding:
         victim_ports=[],
         evidence=[
             *describe_fall(view, throughput, link),
-            *link.evidence,
+            *_told(link),
             "no queue is filled there: packets are lost, not late",
             *describe_recovery(view, throughput, link),
         ],
     )
+
+
+def _told(link: LossyLink) -> list[str]:
+    return [*link.evidence, link.doubt] if link.doubt else link.evidence
 
 
 def _numbered(findings: list[Finding]) -> list[Finding]:

@@ -81,6 +81,7 @@ class LossyLink:
     rivals: list[Link]
     confidence: float
     evidence: list[str]
+    doubt: str  # in words, what explains the losses as well; "" if nothing does
     start_ns: int
     end_ns: int
     events_of: dict[int, int]
@@ -177,7 +178,8 @@ def find_lossy_link(
         share=share,
         rivals=rivals,
         confidence=confidence,
-        evidence=_evidence(profile or Profile(), lost, events, ratio, elsewhere, len(lossy), len(rows), host, rivals),
+        evidence=_evidence(lost, events, ratio, elsewhere, len(lossy), len(rows), host),
+        doubt=name_rivals(profile or Profile(), rivals),
         start_ns=int(begun.min()) if len(begun) else 0,
         end_ns=int(losses.last_ns[lossy].max()),
         events_of=dict(zip(losses.flow[lossy].tolist(), losses.events[lossy].tolist(), strict=True)),
@@ -224,9 +226,16 @@ def _likelihood(events: int, packets: int) -> float:
     return events * float(np.log(events / packets)) - events if events else 0.0
 
 
-def _evidence(
-    profile: Profile, lost: int, events: int, ratio: float, elsewhere: float, lossy: int, directions: int, host: bool, rivals: list[Link]
-) -> list[str]:
+def name_rivals(profile: Profile, rivals: list[Link]) -> str:
+    """What explains the losses as well, in words; "" if nothing does."""
+    if not rivals:
+        return ""
+    names = ", ".join(f"node {profile.node_name(node)} port {profile.port_name(node, port)}" for node, port, _ in rivals[:3])
+    more = f" and {len(rivals) - 3} more" if len(rivals) > 3 else ""
+    return f"as good an explanation: {names}{more}, which the same connections cross"
+
+
+def _evidence(lost: int, events: int, ratio: float, elsewhere: float, lossy: int, directions: int, host: bool) -> list[str]:
     clean = f"against {plain(elsewhere, 2)} on other paths" if elsewhere > 0 else "and none on other paths"
     evidence = [
         f"{lost} of {events} times that a sender retransmitted, its path crossed this link",
@@ -235,8 +244,4 @@ def _evidence(
     ]
     if host:
         evidence.append("all of these share a host: it, or its own cable, may be the cause")
-    if rivals:
-        names = ", ".join(f"node {profile.node_name(node)} port {profile.port_name(node, port)}" for node, port, _ in rivals[:3])
-        more = f" and {len(rivals) - 3} more" if len(rivals) > 3 else ""
-        evidence.append(f"as good an explanation: {names}{more}, which the same connections cross")
     return evidence

@@ -23,7 +23,7 @@ from int_analyzer.profile import ABSENT
 
 FEWEST_PEERS = 2
 """With a single peer nobody knows which of the two is the odd one."""
-MOST_FLOWS = 20_000
+MOST_FLOWS = 10_000
 """So many flows tell enough."""
 FEWEST_EXPECTED = 5.0
 """A next node that so few flows were to be expected at tells nothing."""

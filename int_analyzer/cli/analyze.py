@@ -27,6 +27,9 @@ EXAMPLES = """Examples:
 def analyze(
     captures: Captures,
     profile: ProfileOption = None,
+    counters: CountersOption = None,
+    prometheus: PrometheusOption = None,
+    prometheus_token: PrometheusTokenOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document (docs/json.md) instead of the report.")] = False,
     output: Annotated[
         Path | None,
@@ -37,9 +40,6 @@ def analyze(
     fail_on_congestion: Annotated[bool, typer.Option("--fail-on-congestion", help="Exit with 1 if a congested port was found.")] = False,
     top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Show at most N findings, flows and links.")] = 10,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the headline only; no progress bar.")] = False,
-    counters: CountersOption = None,
-    prometheus: PrometheusOption = None,
-    prometheus_token: PrometheusTokenOption = None,
 ) -> None:
     """Say which port is congested, since when, and whose traffic it is.
 
