@@ -236,6 +236,27 @@ def test_a_burst_of_less_than_a_millisecond_is_found_in_a_calm_fabric() -> None:
     assert finding.peak_depth_ns == START + round(50.35 * MS)
 
 
+def bursts(per_burst: int) -> Traffic:
+    """Port 201 of leaf 3 is empty but for three bursts of a third of a millisecond, each of which fills it."""
+    traffic = Traffic()
+    background(traffic)
+    for begin, most in ((20, 50_000), (50, 120_000), (80, 70_000)):
+        for number in range(per_burst):
+            part = number / per_burst
+            traffic.packet(round((begin + part / 3) * MS), *path(1, 11, 3, 201, host=(round(part * most), 10 + round(part * most / 5))))
+    return traffic
+
+
+def test_the_calm_time_of_a_port_that_gets_nothing_but_bursts_is_that_without_packets() -> None:
+    finding = only(summarise(bursts(per_burst=120).view(), BYTES_NS))
+    assert (finding.node_id, finding.port_id, finding.role) == (3, 201, "root")
+    assert not any("latency does not rise" in sentence for sentence in finding.evidence)
+
+
+def test_of_a_port_of_which_a_packet_is_seen_now_and_then_nobody_knows_that_it_was_empty() -> None:
+    assert summarise(bursts(per_burst=8).view(), BYTES_NS).findings == []
+
+
 def test_too_few_packets_above_the_threshold_are_no_episode() -> None:
     traffic = Traffic()
     background(traffic)

@@ -36,6 +36,8 @@ LASTING_BUCKETS = 5
 """An episode counts when it has so many hot buckets …"""
 OUTSTANDING = 4.0
 """… or one whose mean is so many times the threshold. A threshold that the profile gives needs neither."""
+SURELY_SEEN = 10
+"""A queue of which so many packets are seen in a bucket, when any are, was empty in buckets without one."""
 SUSTAINED_BUCKETS = 20
 """So many hot buckets without a cold one are no burst, however usual such depths are in the fabric."""
 LATENCY_FACTOR = 5.0
@@ -198,13 +200,14 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
     )[1]
     measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, unit)
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
-    latency = _Latency(view, units)
+    latency, idle = _Latency(view, units), _often_empty(view)
     found = []
     for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
         floor = float(units.depth_floor[queue])
         # A queue that hardly ever empties has no calm time of its own to be measured by.
         calm = low_depth <= floor
-        own = float(measure.calm[queue]) if calm else 0.0
+        settled = calm and not bool(idle[queue])
+        own = float(measure.calm[queue]) if settled else 0.0
         fabric = float((measure.usual_busy if calm else measure.usual_calm)[queue])
         compared = not np.isnan(fabric)
         first, last = bucket_range(buckets, queue)
@@ -224,8 +227,17 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
         if not episodes:
             continue
         congestion = _congestion(view, queue, measure, baseline, threshold, compared, episodes, first + np.flatnonzero(hot))
-        found.append(replace(congestion, calm=calm, rise=latency.rise(congestion.rows, queue, calm)))
+        found.append(replace(congestion, calm=calm, rise=latency.rise(congestion.rows, queue, settled)))
     return found
+
+
+def _often_empty(view: View) -> Array:
+    """Mask of queues that are known to have been empty for long enough: their calm time is without packets, so that no bucket shows it."""
+    buckets = view.buckets
+    starts, ends = active_times(buckets)
+    seen = np.bincount(buckets.queue, minlength=len(view.queues.packets))
+    empty = 1 - seen * buckets.width_ns / float((ends - starts).sum())
+    return (view.queues.packets >= SURELY_SEEN * seen) & (empty >= CALM)
 
 
 class _Latency:
