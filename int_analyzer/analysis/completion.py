@@ -60,6 +60,7 @@ def _find_answers(messages: Messages, answers: JournalView) -> Any:
     inside = np.flatnonzero(at < len(rank))
     answer = rank[at[inside]]
     fits = (answers.direction[answer] == asked.direction[inside]) & (answers.time_ns[answer] >= asked.end_ns[inside])
+    fits &= ~answers.begins[answer] | (keys[inside] == offered[answer])
     found[rows[inside[fits]]] = answer[fits]
     return found
 
