@@ -17,7 +17,7 @@ import typer
 from int_analyzer import schema, tables
 from int_analyzer.cli import app
 from int_analyzer.formats.dialect import DIALECTS
-from int_analyzer.report import format_list, json_document, state_rows
+from int_analyzer.report import format_list, json_document, state_rows, work_rows
 from int_analyzer.sidecar import metric
 from int_analyzer.status import STATUSES, WARNINGS
 
@@ -31,6 +31,11 @@ _TABLES = {
     "roce": "A row per RoCEv2 transport header (BTH and what its opcode adds).",
     "reports": "A row per telemetry report; its own metadata where it carries some. The hops of the reported packet are in hops.",
     "mirrors": "A row per mirror header (ERSPAN) around a packet.",
+}
+_WORK_TABLES = {
+    "messages": "A row per part of every slow message's time, as `int-analyzer analyze --output` writes them.",
+    "jobs": "A row per member of every job, as `int-analyzer analyze --output` writes them.",
+    "hosts": "A row per host that sends or receives RoCEv2, as `int-analyzer analyze --output` writes them.",
 }
 _STATE_TABLES = {
     "flows": "A row per directed flow, as `int-analyzer flows` writes them.",
@@ -54,9 +59,10 @@ def columns() -> str:
         for field in tables.fields(table):
             kind = "text" if tables.is_text(field.type) else str(field.type)
             lines.append(f"| {field.name} | {kind} | {field.unit} | {_cell(field.doc)} | {field.absent_when} |")
-    for table, sentence in _STATE_TABLES.items():
-        lines += ["", f"## {table}", "", sentence, "", "| column | type | meaning |", "|---|---|---|"]
-        lines += [f"| {name} | {kind} | {_cell(meaning)} |" for name, (kind, meaning) in state_rows.columns(table).items()]
+    for columns_of, sentences in ((state_rows.columns, _STATE_TABLES), (work_rows.columns, _WORK_TABLES)):
+        for table, sentence in sentences.items():
+            lines += ["", f"## {table}", "", sentence, "", "| column | type | meaning |", "|---|---|---|"]
+            lines += [f"| {name} | {kind} | {_cell(meaning)} |" for name, (kind, meaning) in columns_of(table).items()]
     return _page(lines)
 
 

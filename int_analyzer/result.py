@@ -130,9 +130,9 @@ def analyze(
     """Find the congested ports in captures: a file, a folder, a glob, "-" for standard input, or several of these.
 
     All are read as one piece of traffic, in the order of their first packets' times. `profile` says what the wire does not (units,
-    names, link speeds): a Profile or its file. `output` is a folder for all row tables, flows and connections, as Parquet.
-    `progress` is called with bytes done and bytes in all. `compiled` decides between machine code and plain Python; by itself the
-    choice follows the size. `evidence` is where counters of switches and hosts are read from (int_analyzer.evidence).
+    names, link speeds): a Profile or its file. `output` is a folder for all row tables, flows, connections, slow messages, jobs and
+    hosts, as Parquet. `progress` is called with bytes done and bytes in all. `compiled` decides between machine code and plain Python; by
+    itself the choice follows the size. `evidence` is where counters of switches and hosts are read from (int_analyzer.evidence).
     Raises SourceError, CaptureError, ProfileError and EvidenceError.
     """
     started = time.perf_counter()
@@ -145,7 +145,6 @@ def analyze(
 
         with ParquetFolder(output, with_file=reading.several) as tables:
             view = _fold(reading, tables.copying(reading))
-        _write_state_rows(view, known, Path(output))
     first, last = view.counts.get("first_ns") or None, view.counts.get("last_ns") or None
     capture = Capture(
         files=reading.files,
@@ -157,18 +156,28 @@ def analyze(
     )
     counters = read_counters(evidence, first, last)
     summary = _completed(summarise(view, known, capture, reading.damages, counters), view, started)
+    if output is not None:
+        _write_state_rows(view, known, summary, Path(output))
     return Result(summary, reading.files, known)
 
 
-def _write_state_rows(view: View, profile: Profile | None, folder: Path) -> None:
-    """Flows and connections as Parquet, beside the row tables."""
+def _write_state_rows(view: View, profile: Profile | None, summary: Summary, folder: Path) -> None:
+    """Flows, connections, slow messages, jobs and hosts as Parquet, beside the row tables."""
     from int_analyzer.analysis.flows import sum_up_flows
     from int_analyzer.analysis.roce import sum_up_connections
-    from int_analyzer.report import state_rows
+    from int_analyzer.analysis.slow_message import list_slow_messages
+    from int_analyzer.report import state_rows, work_rows
     from int_analyzer.row_files import write_batch
 
     for table, summaries in (("flows", sum_up_flows(view, profile)), ("connections", sum_up_connections(view))):
         write_batch(state_rows.rows(table, summaries), "parquet", output=folder / f"{table}.parquet")
+    slow = list_slow_messages(view, profile if profile is not None else Profile(), summary.findings, summary.jobs)
+    for table, rows in (
+        ("messages", work_rows.message_rows(slow)),
+        ("jobs", work_rows.job_rows(summary.jobs)),
+        ("hosts", work_rows.host_rows(summary.hosts)),
+    ):
+        write_batch(rows, "parquet", output=folder / f"{table}.parquet")
 
 
 def fold_captures(

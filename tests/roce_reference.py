@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer import schema
-from int_analyzer.columns import N_PACKETS, N_ROCE, Columns, allocate
+from int_analyzer.columns import N_HOPS, N_PACKETS, N_ROCE, Columns, allocate
 from int_analyzer.fold.state import Capacity, State
 from int_analyzer.fold.transport import KINDS
 from int_analyzer.fold.view import View
@@ -76,6 +76,8 @@ class Packet:
     ecn: int = 2
     ip: int = 4
     transport: str = "RC"
+    hops: tuple[int, ...] = ()
+    """Hop latencies at nodes 1, 2, … on the way."""
 
     @property
     def opcode(self) -> int:
@@ -104,6 +106,7 @@ _AETH = ("response first", "response last", "response only", "acknowledge", "ato
 def fill(packets: Sequence[Packet]) -> Columns:
     """The columns of one batch; they are the same arrays in every call."""
     table, roce = _COLUMNS.packets, _COLUMNS.roce
+    first_hop = 0
     for row, packet in enumerate(packets):
         high = 0x2001 << 48 if packet.ip == 6 else 0
         base = 0 if packet.ip == 6 else 0x0A000000
@@ -133,6 +136,9 @@ def fill(packets: Sequence[Packet]) -> Columns:
             "warnings": 0,
             "tunnels": 0,
         }
+        if packet.hops:
+            values |= {"telemetry": schema.FORMAT_INT_MD_2, "hop_count": len(packet.hops), "first_hop": first_hop}
+            first_hop = _fill_hops(packet, first_hop)
         for column, value in values.items():
             getattr(table, column)[row] = value
         roce.packet[row], roce.opcode[row], roce.dest_qp[row], roce.psn[row] = row, packet.opcode, packet.dest_qp, packet.psn
@@ -147,7 +153,18 @@ def fill(packets: Sequence[Packet]) -> Columns:
         roce.present[row] = present
     _COLUMNS.counts[:] = 0
     _COLUMNS.counts[[N_PACKETS, N_ROCE]] = len(packets)
+    _COLUMNS.counts[N_HOPS] = first_hop
     return _COLUMNS
+
+
+def _fill_hops(packet: Packet, row: int) -> int:
+    """Add its hops from this row on; returns the row behind them. The way back leaves the same nodes by other ports."""
+    for number, latency in enumerate(packet.hops, row):
+        hops = _COLUMNS.hops
+        hops.present[number] = schema.HAS_NODE | schema.HAS_EGRESS_PORT | schema.HAS_LATENCY
+        hops.node_id[number], hops.egress_port[number] = 1 + number - row, 1 if packet.src < packet.dst else 2
+        hops.hop_latency_raw[number] = latency
+    return row + len(packet.hops)
 
 
 def folded(packets: Sequence[Packet], compiled: bool = False, capacity: Capacity | None = None, batch: int = 1000) -> State:

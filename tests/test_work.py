@@ -114,7 +114,7 @@ def test_the_verb_prints_jobs_and_nothing_but_jobs(tmp_path: Path, capsys: pytes
     assert "4 members" in told and "Paths" not in told and "NO JOBS" not in told
     assert main(["jobs", str(path), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert list(document) == ["schema_version", "storage", "jobs"]
+    assert list(document) == ["schema_version", "storage", "jobs", "messages", "hosts"]
     assert [member["label"] for member in document["jobs"][0]["members"]] == ["healthy"] * 4
     assert main(["jobs", str(empty)]) == 0
     assert "NO JOBS" in capsys.readouterr().out

@@ -56,10 +56,11 @@ def _find_answers(messages: Messages, answers: JournalView) -> Any:
     psn[order] = unwrap(last[order], direction[order])
     keys, offered = np.split((direction << _SHIFT) + psn + _HALF, [len(rows)])
     rank = np.argsort(offered, kind="stable")
-    at = np.searchsorted(offered[rank], keys)
+    at: Any = np.searchsorted(offered[rank], keys)
     inside = np.flatnonzero(at < len(rank))
-    answer: Any = rank[at[inside]]
+    answer = rank[at[inside]]
     fits = (answers.direction[answer] == asked.direction[inside]) & (answers.time_ns[answer] >= asked.end_ns[inside])
+    fits &= ~answers.begins[answer] | (keys[inside] == offered[answer])
     found[rows[inside[fits]]] = answer[fits]
     return found
 

@@ -22,6 +22,7 @@ class DelayPart:
 class MessageDelay:
     """A slow message: what it took, what is usual, and the parts of its time, the longest first; None, and a `reason`, if not known."""
 
+    name: str
     src: str
     dst: str
     dest_qp: int

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.delay import ELSEWHERE, FABRIC, LEAST_NS, PAIR, UNKNOWN, UNSEEN, UNTOLD, Delays, usable_queues
+from int_analyzer.analysis.delay import ELSEWHERE, FABRIC, LEAST_NS, PAIR, UNKNOWN, UNSEEN, UNTOLD, Delays, find_delays, usable_queues
 from int_analyzer.analysis.delay_summary import DelayPart, MessageDelay, MessagesSummary, QueueDelays
 from int_analyzer.analysis.host_finding import HOST
 from int_analyzer.analysis.job import RING
+from int_analyzer.analysis.message import match_marks
 from int_analyzer.analysis.paths import port_of
 from int_analyzer.analysis.summary import Finding
-from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.analysis.units import QueueUnits, queue_units
 from int_analyzer.analysis.work_summary import JobSummary
 from int_analyzer.fold.transport import KINDS
 from int_analyzer.fold.view import View
@@ -25,6 +26,12 @@ MOST_SLOW, MOST_OF_JOB = 100, 10
 """So many slow messages are told one by one, and of a job."""
 _PLACES = {ELSEWHERE: "elsewhere", UNSEEN: "not-seen", UNTOLD: "unknown"}
 QUEUE, USUAL = "queue", "usual"
+
+
+def list_slow_messages(view: View, profile: Profile, findings: Sequence[Finding], jobs: Sequence[JobSummary]) -> list[MessageDelay]:
+    """All slow messages of a view, told with its findings and jobs."""
+    units = queue_units(view, profile)
+    return SlowMessages(view, profile, units, find_delays(view, units, match_marks(view.journal)), findings, jobs).list_worst(None)
 
 
 @dataclass(frozen=True)
@@ -137,7 +144,9 @@ class SlowMessages:
         direction = int(delays.messages.direction[message])
         job, blame = self.job_of_direction[direction], int(delays.blame[row])
         known = delays.hows[row] != UNKNOWN
+        name = f"{self.profile.host_name(seen.src[direction])} > {self.profile.host_name(seen.dst[direction])}"
         return MessageDelay(
+            name=f"{name} qp {int(seen.dest_qp[direction]):#x}",
             src=seen.src[direction],
             dst=seen.dst[direction],
             dest_qp=int(seen.dest_qp[direction]),

@@ -34,7 +34,10 @@ def analyze(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="DIR", help="Also write all row tables, flows and connections there, as Parquet.", show_default=False
+            "--output",
+            metavar="DIR",
+            help="Also write all row tables, flows, connections, slow messages, jobs and hosts there, as Parquet.",
+            show_default=False,
         ),
     ] = None,
     fail_on_congestion: Annotated[bool, typer.Option("--fail-on-congestion", help="Exit with 1 if a congested port was found.")] = False,

@@ -291,7 +291,7 @@ def _count_answer(
                 _take_slack(rows, peer, distance(psn + 1, rows[peer, REQUESTS + NEXT] - 1))
             cover(rows, peer, blocks, pool, work, (psn - 1) & PSN_MASK, time, False)
             if rows[peer, COMPLETED] != completed:
-                note_answer(answers, work, peer, log, tells_of_hops(columns, packet), meaning, (psn - 1) & PSN_MASK, time)
+                note_answer(answers, work, peer, log, tells_of_hops(columns, packet), paired, (psn - 1) & PSN_MASK, time)
             if meaning & ENDS != 0:
                 finish_read(rows, peer, blocks, pool, work, psn, _LONGEST, time)
         return
@@ -304,7 +304,7 @@ def _count_answer(
     covered = psn if kind == 0 else (psn - 1) & PSN_MASK
     cover(rows, peer, blocks, pool, work, covered, time, True)
     if rows[peer, COMPLETED] != completed:
-        note_answer(answers, work, peer, log, tells_of_hops(columns, packet), meaning, covered, time)
+        note_answer(answers, work, peer, log, tells_of_hops(columns, packet), paired, covered, time)
     if kind == 0:
         return
     # The same NAK again, before a retransmission has answered it, is a copy.

@@ -18,6 +18,7 @@ DELAY_MEANINGS: dict[str, dict[str, str]] = {
         "notes": "what these figures leave out",
     },
     "MessageDelay": {
+        "name": "hosts by the profile's names, and the destination queue pair",
         "src": "address of the sender of the request",
         "dst": "address that it goes to",
         "dest_qp": "destination queue pair",

@@ -15,7 +15,7 @@ _WORDS = {"elsewhere": "elsewhere (a host, or hops that tell nothing)", "not-see
 
 def message_lines(messages: MessagesSummary, findings: Sequence[Finding], top: int) -> Iterator[tuple[str, str]]:
     """(label, text) of every line of the section; a label is empty where the line continues the one before."""
-    seen = f"{figure.count(messages.slow)} of {figure.things(messages.judged, 'message')} took twice as long as their like, or longer"
+    seen = f"{figure.count(messages.slow)} of {figure.things(messages.judged, 'message')} took at least twice as long as their like"
     yield "slow", seen + (f": {figure.duration(messages.delay_ns)} more in all" if messages.slow else "")
     lost = [("in queues", messages.in_queues_ns), ("elsewhere", messages.elsewhere_ns), ("not seen", messages.not_seen_ns)]
     told = sum(ns for _, ns in lost)
@@ -25,6 +25,9 @@ def message_lines(messages: MessagesSummary, findings: Sequence[Finding], top: i
     for position, delay in enumerate(messages.worst[:top]):
         for number, line in enumerate(delay_lines(delay, findings)):
             yield "" if position or number else "worst", line
+    left = messages.slow - min(len(messages.worst), top)
+    if left:
+        yield "", f"and {figure.count(left)} more"
     for position, note in enumerate(messages.notes):
         yield "" if position else "but", note
 
@@ -34,7 +37,7 @@ def delay_lines(delay: MessageDelay, findings: Sequence[Finding]) -> list[str]:
     of = f", {delay.job}" if delay.job is not None else ""
     size = f" of {figure.size(delay.bytes)}" if delay.bytes else ""
     began = f" at {figure.clock(delay.begin_ns)}"
-    what = f"{delay.src} > {delay.dst} qp {delay.dest_qp:#x}: {delay.kind.upper()}{size}{began}{of}"
+    what = f"{delay.name}: {delay.kind.upper()}{size}{began}{of}"
     took = f"{figure.duration(delay.time_ns)}, usual is {figure.duration(delay.usual_ns)}"
     return [what, f"  {took}: {_where(delay, findings)}"]
 
@@ -46,32 +49,37 @@ def delays_of(delays: QueueDelays) -> str:
     return f"{whose}, worst +{figure.duration(delays.worst_ns)}, sum {figure.duration(delays.sum_ns)}"
 
 
-def host_lines(hosts: Sequence[HostSummary], top: int) -> list[str]:
-    """A table of the hosts that are not healthy or stood waiting, with their evidence; how many others there are is the last line."""
+def host_lines(hosts: Sequence[HostSummary], top: int) -> Iterator[tuple[str, str]]:
+    """(label, text): a table of the hosts that are not healthy or stood waiting, each with its evidence, then what the others are."""
     noteworthy = [host for host in hosts if host.label != "healthy" or host.stall_ns]
     priced = any(host.cost is not None for host in hosts)
-    grid = Grid(right=(2, 3))
-    grid.add("host", "label", "waited", *(["cost"] if priced else []), "since")
+    grid = Grid(right=(1, 2) if priced else (1,))
     for host in noteworthy[:top]:
-        cost = [f"{host.cost:.3g} {host.currency}" if host.cost is not None else figure.NONE] if priced else []
-        grid.add(host.name or host.host, host.label, figure.duration(host.stall_ns), *cost, figure.clock(host.since_ns))
-    header, *rows = grid.lines()
-    lines = [header] if rows else []
-    for host, row in zip(noteworthy[:top], rows, strict=True):
-        lines.append(row)
-        lines += [f"  · {sentence}" for sentence in host.evidence]
+        cost = [_money(host.cost, host.currency)] if priced else []
+        since = f"since {figure.clock(host.since_ns)}" if host.since_ns is not None else ""
+        grid.add(host.name or host.host, f"waited {figure.duration(host.stall_ns)}", *cost, since)
+    before = ""
+    for host, row in zip(noteworthy[:top], grid.lines(), strict=True):
+        yield host.label if host.label != before else "", row
+        before = host.label
+        for sentence in host.evidence:
+            yield "", f"  · {sentence}"
     left = len(noteworthy) - top
     if left > 0:
-        lines.append(f"and {figure.things(left, 'more host')}".replace("more hosts", "more hosts") + " (--top)")
+        yield "", f"and {left} more"
     others = len(hosts) - len(noteworthy)
     if others:
-        lines.append(f"{figure.things(others, 'host')} healthy, and did not wait" if noteworthy else f"all {others} hosts healthy")
+        yield ("", f"{others} others: healthy") if noteworthy else ("healthy", f"all {others}")
     waited = sum(host.stall_ns or 0 for host in hosts)
     if waited:
-        cost = sum(host.cost or 0 for host in hosts)
-        currency = next((host.currency for host in hosts if host.currency), "")
-        lines.append(f"waited in all: {waited / 1e9:.3g} host-seconds" + (f", {cost:.3g} {currency}" if priced else ""))
-    return lines
+        price = f", {_money(sum(host.cost or 0 for host in hosts), hosts[0].currency)}" if priced else ""
+        yield "waited", f"{waited / 1e9:.3g} host-seconds in all{price}"
+
+
+def _money(amount: float | None, currency: str | None) -> str:
+    if amount is None:
+        return figure.NONE
+    return f"{amount:.2f} {currency}" if amount >= 0.01 or amount == 0 else f"<0.01 {currency}"
 
 
 def _where(delay: MessageDelay, findings: Sequence[Finding]) -> str:

@@ -144,8 +144,7 @@ def _print_work(console: Console, summary: Summary, top: int, hosts: int, messag
     if summary.messages is not None and summary.messages.judged:
         _section(console, "Messages")
         for label, text in message_lines(summary.messages, summary.findings, messages):
-            _print_labelled(console, 2, label, text.strip(), hang=2 if text.startswith(" ") else 0)
-        _print_rest(console, summary.messages.slow - messages, "slow message")
+            _print_labelled(console, 2, label, text, hang=4)
     if summary.storage is not None:
         _section(console, "Storage")
         for label, text in storage_lines(summary.storage):
@@ -158,8 +157,8 @@ def _print_work(console: Console, summary: Summary, top: int, hosts: int, messag
         _print_rest(console, len(summary.jobs) - top, "job")
     if summary.hosts:
         _section(console, "Hosts")
-        for line in host_lines(summary.hosts, hosts):
-            _print_wrapped(console, Text(f"  {line}"))
+        for label, text in host_lines(summary.hosts, hosts):
+            _print_labelled(console, 2, label, text, hang=4)
 
 
 def _print_rest(console: Console, left: int, noun: str) -> None:

@@ -1,0 +1,313 @@
+"""Delays of messages: as the slow twin has them, at the ports that really caused them, by hand, and never more than the whole."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from delay_reference import delays_in, messages_in
+from roce_reference import START, US, WRAP, Packet, folded
+from roce_traffic import Wire
+from simulated_capture import analysed, captured, viewed
+
+from int_analyzer.analysis.delay import Delays, find_delays
+from int_analyzer.analysis.message import match_marks
+from int_analyzer.analysis.slow_message import list_slow_messages
+from int_analyzer.analysis.summary import Finding, MessageDelay
+from int_analyzer.analysis.units import queue_units
+from int_analyzer.fold.view import View
+from int_analyzer.profile import Profile, Units
+
+IN_NS = Profile(units=Units(hop_latency="ns"))
+CALM = (500, 500)
+SECONDS = {
+    "straggler-link": 0.012,
+    "incast": 0.012,
+    "hot-expert": 0.016,
+    "slow-receiver": 0.012,
+    "storage-slow": 0.03,
+    "straggler-host": 0.012,
+    "prepare-slow": 0.03,
+}
+SEED = 1003
+
+
+def delays_of(view: View, profile: Profile = IN_NS) -> Delays:
+    return find_delays(view, queue_units(view, profile), match_marks(view.journal))
+
+
+def told(view: View, profile: Profile = IN_NS) -> list[MessageDelay]:
+    return list_slow_messages(view, profile, [], [])
+
+
+def parts_of(delay: MessageDelay) -> dict[Any, int]:
+    """ns by node, or by where else."""
+    assert delay.parts is not None
+    return {part.at.node_id if part.at is not None else part.where: part.ns for part in delay.parts}
+
+
+def calm(wire: Wire, count: int = 6, packets: int = 4) -> None:
+    """So many messages that did not wait: each takes 3 µs for its packets and 1 µs until it is acknowledged."""
+    for _ in range(count):
+        send(wire, [CALM] * packets)
+
+
+def send(wire: Wire, hops: list[tuple[int, ...]], answer: tuple[int, ...] = CALM, gap: int = 0) -> list[Packet]:
+    """A WRITE whose packets tell of these hops, `gap` more than 1 µs apart, and its acknowledgement."""
+    first = len(wire.packets)
+    wire.message("write", len(hops))
+    for number, latencies in enumerate(hops):
+        packet = wire.packets[first + number]
+        wire.packets[first + number] = dataclasses.replace(packet, hops=latencies, time=packet.time + number * gap)
+    wire.wait((len(hops) - 1) * gap)
+    wire.packets.append(dataclasses.replace(wire.acknowledge(wire.psn - 1), hops=answer))
+    del wire.packets[-2]
+    return wire.packets[first:]
+
+
+# ------------------------------------------------------------------------------------------------------------ simulated fabrics
+
+
+@pytest.mark.parametrize("name", ["straggler-link", "incast", "prepare-slow"])
+def test_every_message_lost_its_time_where_the_slow_twin_says(name: str) -> None:
+    view, profile = viewed(name, SEED, SECONDS[name])
+    delays = delays_of(view, profile)
+    seen, queues, messages = view.connections, view.queues, delays.messages
+    ours = {}
+    for row, message in enumerate(delays.rows.tolist()):
+        direction = messages.direction[message]
+        first, last = np.searchsorted(delays.parts.message, [row, row + 1])
+        keys = [(int(queues.node_id[at]), int(queues.port[at]), int(queues.queue_id[at])) for at in delays.parts.queue[first:last]]
+        lost = dict(zip(keys, delays.parts.ns[first:last].tolist(), strict=True))
+        key = (seen.src[direction], seen.dst[direction], int(messages.begin_ns[message]), int(messages.psn[message]) % WRAP)
+        ours[key] = int(delays.time[row]), float(delays.usual[row]), lost
+    expected = delays_in(messages_in(analysed(name, SEED, SECONDS[name])))
+    assert len(expected) > 900
+    for message, usual, lost in expected:
+        time, known, found = ours[message.src, message.dst, message.begin, message.psn]
+        assert time == message.time
+        assert known == pytest.approx(usual, nan_ok=True)
+        for queue in {*found, *lost}:
+            assert found.get(queue, 0) == pytest.approx(lost.get(queue, 0), abs=2)
+
+
+def root_of(finding: Finding, findings: list[Finding]) -> Finding:
+    return next((other for other in findings if other.id == finding.root), finding)
+
+
+@pytest.mark.parametrize("name", ["straggler-link", "incast", "slow-receiver"])
+def test_most_slow_messages_lost_their_time_at_the_true_root_or_where_it_held_them_up(name: str) -> None:
+    result = analysed(name, SEED, SECONDS[name])
+    (true,) = captured(name, SEED, SECONDS[name])[2]["congested"]
+    summary = result.summary
+    by_id = {finding.id: finding for finding in summary.findings}
+    assert summary.messages is not None and summary.messages.slow > 20
+    at_root = blamed = 0
+    for delay in summary.messages.worst:
+        assert delay.how == "packets" and delay.parts is not None
+        assert sum(part.ns for part in delay.parts) == delay.time_ns and all(part.ns >= 0 for part in delay.parts)
+        if delay.blame == "queue":
+            blamed += 1
+            finding = delay.parts[0].finding
+            root = root_of(by_id[finding], summary.findings) if finding is not None else None
+            at_root += root is not None and (root.node, root.port_id) == (true["node"], true["port"])
+    assert at_root > blamed / 2 and blamed > len(summary.messages.worst) / 2
+
+
+@pytest.mark.parametrize("name", ["straggler-link", "hot-expert"])
+def test_the_finding_says_which_messages_and_jobs_its_queue_delayed(name: str) -> None:
+    summary = analysed(name, SEED, SECONDS[name]).summary
+    root = summary.findings[0]
+    (job,) = summary.jobs
+    assert root.role == "root" and root.delays is not None
+    assert root.delays.jobs == [job.name] and root.delays.messages >= root.delays.connections > 3
+    assert 20_000 <= root.delays.worst_ns <= root.delays.sum_ns
+
+
+@pytest.mark.parametrize("name", ["storage-slow", "straggler-host", "prepare-slow"])
+def test_no_port_is_blamed_for_what_a_host_does(name: str) -> None:
+    summary = analysed(name, SEED, SECONDS[name]).summary
+    assert summary.messages is not None and summary.messages.judged > 500
+    assert [delay for delay in summary.messages.worst if delay.blame == "queue"] == []
+    assert [finding for finding in summary.findings if finding.delays is not None] == []
+
+
+def test_what_sampled_telemetry_cannot_tell_of_a_message_is_told_by_its_flow_or_not_at_all() -> None:
+    summary = analysed("straggler-link", SEED, SECONDS["straggler-link"], 10).summary
+    assert summary.messages is not None
+    worst = summary.messages.worst
+    assert {delay.how for delay in worst} <= {"flow", "unknown"} and any(delay.how == "flow" for delay in worst)
+    for delay in worst:
+        if delay.parts is None:
+            assert delay.reason and delay.blame == "unknown"
+        else:
+            assert sum(part.ns for part in delay.parts) == delay.time_ns and min(part.ns for part in delay.parts) >= 0
+
+
+# ------------------------------------------------------------------------------------------------------------ by hand
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_the_first_packet_waited_counts_from_before_it_was_seen(compiled: bool) -> None:
+    wire = Wire()
+    calm(wire)
+    send(wire, [(500, 100_500), *[CALM] * 3])
+    (delay,) = told(folded(wire.packets, compiled).view())
+    assert (delay.time_ns, delay.fct_ns, delay.usual_ns) == (104 * US, 4 * US, 4 * US)
+    assert parts_of(delay) == {2: 100 * US, "usual": 4 * US}
+    assert (delay.blame, delay.how, delay.usual_of, delay.answered) == ("queue", "packets", "pair", True)
+
+
+def test_packets_that_wait_together_do_not_add_up() -> None:
+    wire = Wire()
+    calm(wire)
+    send(wire, [(500, 100_500)] * 4)
+    (delay,) = told(folded(wire.packets).view())
+    assert delay.time_ns == 104 * US
+    assert parts_of(delay) == {2: 100 * US, "usual": 4 * US}
+
+
+def test_a_queue_is_told_no_more_than_the_time_between_two_packets_the_last_queue_first() -> None:
+    wire = Wire()
+    calm(wire)
+    send(wire, [CALM, (70_500, 20_500), (500, 500), (500, 500)], gap=49 * US)
+    (delay,) = told(folded(wire.packets).view())
+    # the second came 50 µs after the first: 20 of them in the last queue, 30 in the one before; the others came late by themselves
+    assert parts_of(delay) == {1: 30 * US, 2: 20 * US, "elsewhere": 97 * US, "usual": 4 * US}
+    assert delay.blame == "elsewhere"
+
+
+def test_the_answer_has_its_own_way_back() -> None:
+    wire = Wire()
+    calm(wire)
+    send(wire, [CALM] * 4, answer=(500, 60_500))
+    late = wire.packets[-1]
+    wire.packets[-1] = dataclasses.replace(late, time=late.time + 80 * US)
+    (delay,) = told(folded(wire.packets).view())
+    (part, *rest) = delay.parts or []
+    assert part.at is not None and (part.at.node_id, part.at.port_id, part.ns) == (2, 2, 60 * US)
+    assert [(other.where, other.ns) for other in rest] == [("elsewhere", 20 * US), ("usual", 4 * US)]
+
+
+def test_a_read_is_over_with_its_last_response_and_late_by_what_that_waited() -> None:
+    wire = Wire()
+
+    def read(waited: int) -> None:
+        begin = wire.psn
+        request = wire.send("read request", size=0, dma=2 * 1024)
+        wire.packets[-1] = dataclasses.replace(request, hops=CALM)
+        wire.psn = begin + 2
+        wire.wait(waited)
+        for number, place in enumerate(("first", "last")):
+            response = wire.answer(f"response {place}", begin + number, 1024)
+            wire.packets[-1] = dataclasses.replace(response, hops=(500, 500 + waited) if number == 0 else CALM)
+
+    for _ in range(6):
+        read(0)
+    read(90 * US)
+    (delay,) = told(folded(wire.packets).view())
+    assert (delay.kind, delay.time_ns, delay.usual_ns) == ("read", 92 * US, 2 * US)
+    assert parts_of(delay) == {2: 90 * US, "usual": 2 * US}
+
+
+def test_time_before_packets_without_telemetry_is_not_seen() -> None:
+    wire = Wire()
+    calm(wire)
+    send(wire, [CALM, (500, 40_500), (), CALM], gap=39 * US)
+    (delay,) = told(folded(wire.packets).view())
+    assert parts_of(delay) == {2: 40 * US, "elsewhere": 77 * US - 40 * US, "not-seen": 40 * US, "usual": 4 * US}
+
+
+def test_a_message_whose_packets_overtook_each_other_is_told_by_its_flow() -> None:
+    wire = Wire()
+    calm(wire)
+    packets = send(wire, [(500, 60_500)] * 4, gap=30 * US)
+    at = wire.packets.index(packets[2])
+    swapped = dataclasses.replace(packets[3], time=packets[2].time), dataclasses.replace(packets[2], time=packets[3].time)
+    wire.packets[at : at + 2] = swapped
+    (delay,) = told(folded(wire.packets).view())
+    assert delay.how == "flow" and parts_of(delay)[2] > 60 * US
+
+
+@pytest.mark.parametrize("cut", range(1, 5))
+def test_a_message_that_a_boundary_cut_is_told_by_its_flow(cut: int) -> None:
+    wire = Wire()
+    calm(wire)
+    packets = send(wire, [(500, 60_500)] * 4, gap=30 * US)
+    at = wire.packets.index(packets[0]) + cut
+    state = folded(wire.packets[:at])
+    state.merge(folded(wire.packets[at:]))
+    (delay,) = told(state.view())
+    whole = told(folded(wire.packets).view())[0]
+    assert delay.begin_ns == whole.begin_ns and delay.blame == "queue"
+    # cut behind its last packet nothing is lost; before, there is no calm time in the later piece to know waiting by
+    assert (delay.how == "packets") == (cut == 4)
+
+
+def test_queues_have_their_rows_after_a_merge() -> None:
+    one, other = Wire(), Wire(here=3, there=4, psn=7000)
+    calm(other, packets=1)
+    calm(one)
+    send(one, [(500, 100_500), *[CALM] * 3])
+    for packet in other.packets:
+        other.packets[other.packets.index(packet)] = dataclasses.replace(packet, hops=(500, 500, 500))
+    state = folded(other.packets)
+    state.merge(folded(one.packets))
+    (delay,) = told(state.view())
+    assert parts_of(delay) == {2: 100 * US, "usual": 4 * US}
+
+
+@pytest.mark.parametrize(("unit", "reason"), [("unknown", "unit"), ("us", "")])
+def test_a_latency_in_other_units_is_told_by_the_flow_if_it_is_known(unit: str, reason: str) -> None:
+    wire = Wire()
+    calm(wire)
+    send(wire, [(500, 60_500)] * 4, gap=30 * US)
+    (delay,) = told(folded(wire.packets).view(), Profile(units=Units(hop_latency=unit)))
+    if reason:
+        assert (delay.how, delay.parts, delay.blame) == ("unknown", None, "unknown") and reason in delay.reason
+    else:
+        assert delay.how == "flow" and delay.parts is not None
+        assert sum(part.ns for part in delay.parts) == delay.time_ns
+
+
+def test_without_telemetry_nothing_is_said_but_that_it_was_slow() -> None:
+    wire = Wire()
+    for number in range(7):
+        wire.message("write", 4)
+        wire.wait(90 * US if number == 6 else 0)
+        wire.acknowledge(wire.psn - 1)
+    (delay,) = told(folded(wire.packets).view())
+    assert (delay.how, delay.parts, delay.delay_ns) == ("unknown", None, 90 * US)
+    assert delay.reason == "no packet of it carries telemetry"
+
+
+def test_without_an_answer_a_message_lasts_to_its_last_packet() -> None:
+    wire = Wire(transport="UC")
+    for number in range(7):
+        wire.message("write", 2)
+        if number == 6:
+            wire.packets[-1] = dataclasses.replace(wire.packets[-1], time=wire.packets[-1].time + 50 * US)
+    (delay,) = told(folded(wire.packets).view())
+    assert (delay.answered, delay.time_ns, delay.usual_ns) == (False, 51 * US, US)
+
+
+def test_the_first_answer_ever_seen_completes_only_the_message_that_it_names() -> None:
+    wire = Wire()
+    wire.message("write", 2)
+    wire.wait(500 * US)
+    for _ in range(6):
+        wire.message("write", 2)
+        wire.acknowledge(wire.psn - 1)
+    delays = delays_of(folded(wire.packets).view())
+    assert delays.completions.answered.tolist() == [False, *[True] * 6]
+    assert len(delays.slow) == 0
+
+
+def test_few_messages_have_nothing_to_be_compared_with() -> None:
+    wire = Wire(time=START)
+    calm(wire, count=4)
+    send(wire, [(500, 100_500), *[CALM] * 3])
+    delays = delays_of(folded(wire.packets).view())
+    assert np.isnan(delays.usual).all() and len(delays.slow) == 0
