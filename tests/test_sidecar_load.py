@@ -41,10 +41,10 @@ def resident_bytes(process: int) -> int:
 
 
 @contextmanager
-def capturing(folder: Path) -> Iterator[subprocess.Popen[str]]:
+def capturing(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A sidecar in machine code, once it captures."""
     command = [sys.executable, "-m", "int_analyzer", "sidecar", "--interface", "mirror0", "--state", str(folder / "state")]
-    command += ["--output", str(folder / "findings.jsonl")]
+    command += ["--output", str(folder / "findings.jsonl"), *arguments]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 300
         while not (folder / "state/sidecar.npz").exists() and time.monotonic() < deadline:

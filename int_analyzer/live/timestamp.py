@@ -99,7 +99,7 @@ class Stamps:
             raise SourceError(interface, f"no hardware timestamps: {self.reason}")
         if not self.reason:
             ring.setsockopt(_SOL_PACKET, _TIMESTAMP, _RAW_HARDWARE)
-            self.clock = HARDWARE
+        self.clock = KERNEL if self.reason else HARDWARE
 
     def compile(self, buffer: Any) -> None:
         """Compile what `look` needs, if it will."""

@@ -151,7 +151,7 @@ def _open_live(sidecar: Sidecar, options: Options, tap: Callable[[Intake], Intak
         for _ in range(options.threads):
             ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled, timestamps=options.timestamps)
             sidecar.add(tap(ring))
-        print(f"{interface}: packets are stamped by: {ring.clock}", file=sys.stderr)
+        print(f"{interface}: times are of the {ring.clock}", file=sys.stderr)
     for address in options.reports:
         intake = ReportSocket(*parse_address(address))
         sidecar.add(tap(intake), report_port=intake.port)

@@ -110,11 +110,12 @@ function showTrust(state) {
   const reasons = trust ? [...trust.trust_reasons, ...trust.assumptions] : [];
   part("trust-reasons").replaceChildren(...reasons.map((text) => make("li", text)));
   part("sources").replaceChildren(...state.sources.map((source) => {
-    const line = row([source.name, source.packets, source.late, source.kernel, source.own, source.time, source.clock]);
+    const line = row([source.name, source.packets, source.late, source.kernel, source.own, source.time]);
     if (source.lost || source.fault) line.firstChild.className = "bad";
     if (source.fault) line.firstChild.textContent += `: ${source.fault}`;
     return line;
   }));
+  part("clocks").replaceChildren(...state.sources.map((source) => make("li", `${source.name}: times are of the ${source.clock}`)));
 }
 
 function show(state) {
