@@ -159,7 +159,8 @@ def traffic(
                 continue
             delay = rng.randrange(30 * US) if rng.random() < late else 0
             ecn = 3 if rng.random() < 0.05 else packet.ecn
-            packets.append(packet.at(packet.time + delay, ecn=ecn))
+            icrc = rng.choices((0, 1, 2, 3, 5), (90, 6, 1, 2, 1))[0]
+            packets.append(packet.at(packet.time + delay, ecn=ecn, icrc=icrc))
             if rng.random() < copies:
                 packets.append(packet.at(packet.time + delay + rng.randrange(5 * US), ttl=packet.ttl - 1))
     return sorted(packets, key=lambda packet: packet.time)

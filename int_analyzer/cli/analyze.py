@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from int_analyzer.cli.argument import Captures, ProfileOption, profile_from
+from int_analyzer.cli.argument import USUAL_ICRC, Captures, IcrcOption, ProfileOption, profile_from, share_from
 
 EXAMPLES = """Examples:
 
@@ -33,6 +33,7 @@ def analyze(
     ] = None,
     fail_on_congestion: Annotated[bool, typer.Option("--fail-on-congestion", help="Exit with 1 if a congested port was found.")] = False,
     top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Show at most N findings, flows and links.")] = 10,
+    icrc: IcrcOption = USUAL_ICRC,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the headline only; no progress bar.")] = False,
 ) -> None:
     """Say which port is congested, since when, and whose traffic it is.
@@ -43,10 +44,11 @@ def analyze(
     from int_analyzer import result as results
     from int_analyzer.cli.progress import announce_compilation, progress_bar
 
+    checked = share_from(icrc)
     if not quiet:
         announce_compilation(captures)
     with progress_bar(wanted=not quiet) as progress:
-        result = results.analyze(captures, profile_from(profile), output=output, progress=progress)
+        result = results.analyze(captures, profile_from(profile), output=output, progress=progress, icrc=checked)
     if json:
         print(result.to_json())
     else:
