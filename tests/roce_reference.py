@@ -54,6 +54,7 @@ OPERATIONS = {
     "send last invalidate": 0x16,
     "send only invalidate": 0x17,
     "datagram": 0x64,
+    "datagram immediate": 0x65,
     "notification": 0x81,
 }
 NAMES = {code: name for name, code in OPERATIONS.items()}
@@ -429,8 +430,9 @@ class Tracker:
         kind = packet.what.split()[0]
         if packet.what == "notification":
             direction.notify(packet)
-        elif packet.what == "datagram":
+        elif kind == "datagram":
             direction.counters["send"] += 1
+            direction.counters["immediates"] += "immediate" in packet.what
             direction.counters["bytes"] += packet.size
         elif kind == "response":
             self._response(direction, packet)

@@ -175,7 +175,7 @@ def frame(packet: Packet) -> bytes:
     extension = b""
     if packet.transport == "XRC" and words[0] in ("send", "write", "read", "compare", "fetch"):
         extension += bytes(4)
-    if packet.what == "datagram":
+    if words[0] == "datagram":
         extension += bytes(8)
     if packet.dma is not None:
         extension += struct.pack(">QII", 0x1000, 7, packet.dma)
