@@ -21,6 +21,7 @@ from int_analyzer.formats.ifa import ifa as read_ifa
 from int_analyzer.formats.int_carried import IN_GRE, int_carried
 from int_analyzer.formats.int_md import LOCATED_BY_STRUCTURE
 from int_analyzer.formats.int_md import int_md as read_int
+from int_analyzer.formats.integrity import verify
 from int_analyzer.formats.mri import mri as read_mri
 from int_analyzer.formats.report import forget_outside
 from int_analyzer.formats.report import report as read_report
@@ -29,7 +30,7 @@ from int_analyzer.formats.roce import plausible as plausible_bth
 from int_analyzer.formats.tcp_int import tcp_int as read_tcp_int
 from int_analyzer.payload import int_in_tcp, of_role, payload
 from int_analyzer.schema import ABSENT8, ABSENT16, ABSENT32, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_MRI, FORMAT_NONE, FORMAT_ROCE
-from int_analyzer.settings import HPCC_LAYOUT, HPCC_NS3, TCP_INT
+from int_analyzer.settings import HPCC_LAYOUT, HPCC_NS3, ICRC_SAMPLE, TCP_INT
 from int_analyzer.status import STATUS_CODE, STATUSES, WARNING_BIT
 from int_analyzer.wire import ethernet as ethernet_layer
 from int_analyzer.wire import layer
@@ -97,6 +98,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     status, status_at, bad, bad_at = OK, start, OK, start
     formats, telemetry, tunnels, levels, vlan, csig = 0, FORMAT_NONE, 0, 0, ABSENT16, ABSENT_CSIG
     protocol, source_port, destination_port, skip = 0, 0, 0, 0
+    network, udp = start, start
     extensions, first_fragment, has_ip, behind_int, in_report, in_tcp = 0, 0, False, False, False, False
     gre_protocol, gre_sequence, report_kind, located = 0, 0, FORMAT_NONE, LOCATED_BY_STRUCTURE
     hop, roce_row, report_count, own_hop, own_format = first_hop, ABSENT32, 0, -1, FORMAT_NONE
@@ -127,7 +129,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             odd = _inside_report(odd, in_report)
             warnings |= odd
             if at != begin:
-                has_ip, source_port, destination_port = True, 0, 0
+                has_ip, source_port, destination_port, network = True, 0, 0, begin
             if bad == NOT_UDP and is_among(get(columns, "packets.protocol", row), settings.ifa_protocols):
                 kind, bad = _IFA, OK
             if kind == _IPV4 or kind == _IPV6:
@@ -141,6 +143,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             if wrong != 0 and status == OK:
                 status, status_at = MRI_LENGTH, wrong
         elif kind == _UDP:
+            udp = at
             length = u16(buffer, at + 4) if limit - at >= 8 else 0
             if limit - at < 8:
                 kind, bad, bad_at = _END, UDP_TRUNCATED, at
@@ -178,14 +181,33 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     formats |= 1 << FORMAT_ROCE
                     roce_row = counts[N_ROCE]
                     counts[N_ROCE] += 1
+                    rewritten, share = tunnels & _TUNNEL_LUMINA != 0, settings.numbers[ICRC_SAMPLE]
+                    restored = behind_int and status == OK
+                    state = verify(
+                        buffer,
+                        network,
+                        udp,
+                        at,
+                        declared,
+                        destination_port,
+                        first_fragment != 0,
+                        restored,
+                        rewritten,
+                        share,
+                        columns,
+                        row,
+                        roce_row,
+                    )
+                    put(columns, "roce.icrc_check", roce_row, state)
             continue
         elif kind == _IPV6:
+            begin = at
             protocol, at, limit, declared, bad, odd = ipv6(buffer, at, limit, declared, columns, row)
             bad_at = at
             odd = _inside_report(odd, in_report)
             kind = _END
             if bad == OK:
-                has_ip, source_port, destination_port, extensions, first_fragment = True, 0, 0, 0, 0
+                has_ip, source_port, destination_port, extensions, first_fragment, network = True, 0, 0, 0, 0, begin
                 kind, bad = _of_next_header(protocol, settings)
                 if kind == _IPV4 or kind == _IPV6:
                     kind, levels, bad, bad_at = _ip_in_ip(kind, levels, at)

@@ -19,6 +19,7 @@ from int_analyzer.fold.state import State
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
 from int_analyzer.reading import Batch, Captures, ProfileLike, Progress, Reading, profile_of
+from int_analyzer.settings import ICRC_SHARE
 
 if TYPE_CHECKING:
     import networkx
@@ -34,10 +35,11 @@ class Result:
     of the captures. For captures larger than memory there is int_analyzer.read.
     """
 
-    def __init__(self, summary: Summary, captures: list[str], profile: Profile | None = None) -> None:
+    def __init__(self, summary: Summary, captures: list[str], profile: Profile | None = None, icrc: float = ICRC_SHARE) -> None:
         self.summary = summary
         self._captures = captures
         self._profile = profile
+        self._icrc = icrc
 
     @property
     def findings(self) -> list[Finding]:
@@ -109,7 +111,7 @@ class Result:
     def _again(self) -> Reading:
         if "-" in self._captures:
             raise SourceError("-", "standard input cannot be read again for its rows: analyse a file, or give analyze an output folder")
-        return Reading(self._captures, self._profile)
+        return Reading(self._captures, self._profile, icrc=self._icrc)
 
     def _frame(self, table: str) -> pd.DataFrame:
         from int_analyzer import tables
@@ -126,18 +128,20 @@ def analyze(
     progress: Progress | None = None,
     compiled: bool | None = None,
     evidence: Sequence[CounterSource] = (),
+    icrc: float = ICRC_SHARE,
 ) -> Result:
     """Find the congested ports in captures: a file, a folder, a glob, "-" for standard input, or several of these.
 
     All are read as one piece of traffic, in the order of their first packets' times. `profile` says what the wire does not (units,
     names, link speeds): a Profile or its file. `output` is a folder for all row tables, flows, connections, slow messages, jobs and
     hosts, as Parquet. `progress` is called with bytes done and bytes in all. `compiled` decides between machine code and plain Python; by
-    itself the choice follows the size. `evidence` is where counters of switches and hosts are read from (int_analyzer.evidence).
+    itself the choice follows the size. `evidence` is where counters of switches and hosts are read from (int_analyzer.evidence), `icrc`
+    the share of the RoCEv2 packets of which the ICRC is computed anew, 0 to 1.
     Raises SourceError, CaptureError, ProfileError and EvidenceError.
     """
     started = time.perf_counter()
     known = profile_of(profile)
-    reading = Reading(captures, known, progress=progress, compiled=compiled)
+    reading = Reading(captures, known, progress=progress, compiled=compiled, icrc=icrc)
     if output is None:
         view = _fold(reading, reading)
     else:
@@ -158,7 +162,7 @@ def analyze(
     summary = _completed(summarise(view, known, capture, reading.damages, counters), view, started)
     if output is not None:
         _write_state_rows(view, known, summary, Path(output))
-    return Result(summary, reading.files, known)
+    return Result(summary, reading.files, known, icrc)
 
 
 def _write_state_rows(view: View, profile: Profile | None, summary: Summary, folder: Path) -> None:
@@ -181,10 +185,15 @@ def _write_state_rows(view: View, profile: Profile | None, summary: Summary, fol
 
 
 def fold_captures(
-    captures: Captures, profile: ProfileLike = None, *, progress: Progress | None = None, compiled: bool | None = None
+    captures: Captures,
+    profile: ProfileLike = None,
+    *,
+    progress: Progress | None = None,
+    compiled: bool | None = None,
+    icrc: float = ICRC_SHARE,
 ) -> tuple[View, Reading]:
     """All that captures leave, before any analysis, and the reading, which knows the damages."""
-    reading = Reading(captures, profile_of(profile), progress=progress, compiled=compiled)
+    reading = Reading(captures, profile_of(profile), progress=progress, compiled=compiled, icrc=icrc)
     return _fold(reading, reading), reading
 
 

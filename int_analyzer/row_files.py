@@ -20,6 +20,7 @@ from int_analyzer.errors import IntAnalyzerError, SourceError
 from int_analyzer.output import replacing
 from int_analyzer.profile import Profile
 from int_analyzer.reading import Batch, Captures, Reading
+from int_analyzer.settings import ICRC_SHARE
 
 FORMATS = ("table", "csv", "jsonl", "parquet")
 TABLE_ROWS = 50
@@ -67,6 +68,7 @@ def write_rows(
     limit: int | None = None,
     names: list[str] | None = None,
     profile: Profile | None = None,
+    icrc: float = ICRC_SHARE,
 ) -> Reading:
     """Write the rows of one table to `output`, else to standard output. `limit` 0 means all, None the format's own default.
 
@@ -74,7 +76,7 @@ def write_rows(
     """
     if format == "parquet" and output is None and sys.stdout.isatty():
         raise IntAnalyzerError("Parquet is not for a terminal: name a file with --output, or redirect")
-    reading = Reading(captures, profile)
+    reading = Reading(captures, profile, icrc=icrc)
     if limit is None:
         limit = TABLE_ROWS if format == "table" else 0
     if names is None and format == "table":

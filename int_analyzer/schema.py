@@ -179,6 +179,19 @@ HOPS: tuple[Column, ...] = (
 
 HAS_RETH, HAS_AETH, HAS_IMMEDIATE, HAS_DETH, HAS_ATOMIC, HAS_ATOMIC_ACK, HAS_ICRC, HAS_PAYLOAD, HAS_RKEY = 1, 2, 4, 8, 16, 32, 64, 128, 256
 
+ICRC_UNSAMPLED, ICRC_OK, ICRC_BAD, ICRC_CUT, ICRC_FRAGMENT, ICRC_ALTERED, ICRC_OPCODE, ICRC_ZERO = range(8)
+ICRC_STATES = {
+    ICRC_OK: "ok",
+    ICRC_BAD: "bad",
+    ICRC_CUT: "cut",
+    ICRC_FRAGMENT: "fragment",
+    ICRC_ALTERED: "altered",
+    ICRC_OPCODE: "unknown-opcode",
+    ICRC_ZERO: "zero",
+}
+"""The column `icrc_check`. All but ok and bad are not checkable: not captured, a fragment, possibly changed on the way, an opcode of
+which no ICRC is known, or no ICRC written."""
+
 ROCE: tuple[Column, ...] = (
     Column("packet", "uint32", "", "number of the packet (in the kernel: row in the batch)", shown="int64"),
     PART,
@@ -206,6 +219,7 @@ ROCE: tuple[Column, ...] = (
     Column("original_data", "int64", "", "AtomicAckETH original remote data", HAS_ATOMIC_ACK, shown="uint64"),
     Column("payload_bytes", "uint32", "bytes", "data without pad, from the declared lengths", HAS_PAYLOAD),
     Column("icrc_raw", "uint32", "", "ICRC as it stands on the wire, first byte most significant; NA if not captured", HAS_ICRC),
+    Column("icrc_check", "uint8", "", "the ICRC computed anew, on a sample: ok, bad, or why it is not checkable", absent=ICRC_UNSAMPLED),
     Column("present", "uint16", "", "which of the values above were there (schema.HAS_…)"),
 )
 

@@ -40,6 +40,7 @@ _NAMED: dict[str, dict[int, str]] = {
     "version": _FORMATS,
     "format": _FORMATS,
     "dialect": _DIALECTS,
+    "icrc_check": schema.ICRC_STATES,
 }
 _BITS: dict[str, dict[int, str]] = {
     "formats": {1 << entry.id: entry.name for entry in schema.FORMAT_LIST},
@@ -176,6 +177,8 @@ def _doc(name: str, doc: str) -> str:
 def _absent_when(table: str, name: str, column: schema.Column) -> str:
     if column.present:
         return "not reported"
+    if name == "icrc_check":
+        return "not in the sample"
     if column.absent is not None:
         return "there was none"
     if column.source == "derived" and name not in _KEYS:

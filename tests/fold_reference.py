@@ -70,6 +70,7 @@ class Packet:
     ttl: int = 60
     ip_id: int = 0
     psn: int = 0
+    icrc: int = schema.ICRC_UNSAMPLED
 
     @property
     def crossed(self) -> int:
@@ -176,7 +177,7 @@ def fill(packets: Sequence[Packet], reports: Sequence[Report] = (), mirrors: Seq
             getattr(table, name)[row] = value
         if packet.roce is not None:
             roce.packet[exchange], roce.opcode[exchange], roce.dest_qp[exchange] = row, *packet.roce
-            roce.psn[exchange] = packet.psn
+            roce.psn[exchange], roce.icrc_check[exchange] = packet.psn, packet.icrc
             exchange += 1
         for position, seen in enumerate(packet.hops):
             present = seen.flags
@@ -225,6 +226,9 @@ def merged(*states: State) -> State:
     return result
 
 
+_OF_PATHS = ("holes", "carried", "ce", ("icrc", schema.ICRC_OK), ("icrc", schema.ICRC_BAD))
+
+
 @dataclass
 class _Seen:
     """What was seen of one queue, bucket, path, flow or pair."""
@@ -236,7 +240,7 @@ class _Seen:
     depths: list[tuple[int, int]] = field(default_factory=list)
     utilisations: list[int] = field(default_factory=list)
     paths: list[tuple[Any, int, bool]] = field(default_factory=list)
-    counters: Counter[str] = field(default_factory=Counter)
+    counters: Counter[Any] = field(default_factory=Counter)
     low: int = 1 << 62
     shallow: int = 1 << 62
     average: int = 0
@@ -309,6 +313,9 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
         hole = any(hop.flags & schema.HOP_TRUNCATED_PATH for hop in packet.hops) or bool(packet.warnings & _HOLES)
         paths[key].count(packet)
         paths[key].counters["holes"] += hole
+        paths[key].counters["carried"] += 1
+        paths[key].counters["ce"] += packet.ecn == 3 and packet.ip != 0
+        paths[key].counters["icrc", packet.icrc] += packet.roce is not None
         postcard = len(packet.hops) == 1 and packet.hops[0].flags & schema.HOP_FROM_REPORT
         if packet.ip:
             flows[packet.flow_key].paths.append((key, packet.time, not hole and not postcard))
@@ -322,7 +329,7 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
             key: (seen.packets, seen.bytes, *seen.measures, min((at for depth, at in seen.depths if depth == seen.measures[5]), default=0))
             for key, seen in buckets.items()
         },
-        "paths": {key: (seen.packets, seen.bytes, seen.counters["holes"], *seen.span) for key, seen in paths.items()},
+        "paths": {key: (seen.packets, seen.bytes, *(seen.counters[name] for name in _OF_PATHS), *seen.span) for key, seen in paths.items()},
         "flows": {
             key: (seen.packets, seen.bytes, *(seen.counters[name] for name in ("ce", "cnp", "telemetry")), *seen.span)
             for key, seen in flows.items()
@@ -410,6 +417,7 @@ def known(view: View) -> dict[str, Any]:
         *("packets", "bytes", *measured, "latency_from_times", "latency_contradicted", "all_zero", "truncated"),
         *("utilisation_max", "first_ns", "last_ns"),
     )
+    path_values = ("packets", "bytes", "holes", "carried", "ce_packets", "icrc_right", "icrc_wrong", "first_ns", "last_ns")
     flow_values = ("packets", "bytes", "ce_packets", "cnp_packets", "telemetry_packets", "first_ns", "last_ns")
     return {
         "queues": {
@@ -422,7 +430,7 @@ def known(view: View) -> dict[str, Any]:
                 _rows(buckets.queue, buckets.start_ns), _named(buckets, ("packets", "bytes", *measured, "depth_max_ns")), strict=True
             )
         },
-        "paths": dict(zip(routes, _named(paths, ("packets", "bytes", "holes", "first_ns", "last_ns")), strict=True)),
+        "paths": dict(zip(routes, _named(paths, path_values), strict=True)),
         "flows": dict(zip(of, _named(flows, flow_values), strict=True)),
         "moves": {
             key: (routes[path], changes, at, routes[before] if before >= 0 else None)

@@ -22,6 +22,7 @@ Packet = tuple[bytes, int, int]
 def settings_of(profile: dict[str, Any] | None) -> Any:
     """The kernel's settings for a profile as the twin takes it."""
     made = settings.default_settings()
+    made.numbers[settings.ICRC_SAMPLE] = settings.ICRC_ALL
     profile = profile or {}
     for port in profile.get("int_ports", ()):
         made.port_roles[port] = settings.ROLE_INT

@@ -6,6 +6,8 @@ that are full of garbage wherever nothing was given; `expected` says what a stat
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +27,7 @@ WRAP = 1 << 24
 
 # The limits that the tracker declares.
 WINDOW, REORDER_NS, FAR, OPEN_RUNS, HINT_NS, OUTSTANDING, VERIFIED = 128, 1_000_000, 1 << 16, 16, 10_000_000, 1 << 12, 3
+CNP_WINDOW_NS = 10_000_000
 
 OPERATIONS = {
     "send first": 0x00,
@@ -51,6 +54,7 @@ OPERATIONS = {
     "send last invalidate": 0x16,
     "send only invalidate": 0x17,
     "datagram": 0x64,
+    "datagram immediate": 0x65,
     "notification": 0x81,
 }
 NAMES = {code: name for name, code in OPERATIONS.items()}
@@ -76,6 +80,7 @@ class Packet:
     ecn: int = 2
     ip: int = 4
     transport: str = "RC"
+    icrc: int = schema.ICRC_UNSAMPLED
     hops: tuple[int, ...] = ()
     """Hop latencies at nodes 1, 2, … on the way."""
 
@@ -142,7 +147,7 @@ def fill(packets: Sequence[Packet]) -> Columns:
         for column, value in values.items():
             getattr(table, column)[row] = value
         roce.packet[row], roce.opcode[row], roce.dest_qp[row], roce.psn[row] = row, packet.opcode, packet.dest_qp, packet.psn
-        roce.ack_req[row], roce.payload_bytes[row] = packet.ask, packet.size
+        roce.ack_req[row], roce.payload_bytes[row], roce.icrc_check[row] = packet.ask, packet.size, packet.icrc
         present = schema.HAS_PAYLOAD
         if packet.what in _AETH:
             present |= schema.HAS_AETH
@@ -191,6 +196,7 @@ class Run:
     times: list[int]
     length: int = 0
     timed: tuple[int, int] | None = None
+    again: int = 0
 
     def takes(self, other: Run) -> bool:
         """Whether nothing but packets of this message can lie between this run and the next."""
@@ -203,6 +209,7 @@ class Run:
         self.ended |= other.ended
         self.size += other.size
         self.times += other.times
+        self.again += other.again
         self.timed = self.timed or other.timed
 
 
@@ -310,7 +317,7 @@ class Direction:
 
     def __init__(self, key: tuple[str, str, int]) -> None:
         self.key = key
-        self.counters: Counter[str] = Counter()
+        self.counters: Counter[Any] = Counter()
         self.requests, self.responses = Order(), Order()
         self.runs: list[Run] = []
         self.peer: Direction | None = None
@@ -321,6 +328,9 @@ class Direction:
         self.slack = 0
         self.responding = False
         self.marked: int | None = None
+        self.notified: list[Packet] = []
+        self.delays: list[int] = []
+        self.resent: list[float] = []
         self.hinted: dict[int, int] = {}  # PSN → when it was sent, while there was no peer
         self.fct: list[int] = []
         self.one_sided: list[int] = []
@@ -330,11 +340,35 @@ class Direction:
         self.runs.remove(run)
         if not (run.started and run.ended):
             self.counters["partial"] += 1
-        elif time is None:
+            return
+        if run.again and run.kind in ("send", "write"):
+            self.resent.append(run.again / (run.next - run.first + run.again))
+        if time is None:
             self.one_sided.append(max(run.times) - min(run.times))
         else:
             self.fct.append(max(time - min(run.times), 0))
             self.counters["completed_bytes"] += run.size
+
+    def resend(self, psn: int, packets: int) -> None:
+        """A packet was sent again: none from it on is timed, and its message had so many more of these."""
+        for run in self.runs:
+            run.again += packets if run.first <= psn < run.next else 0
+            if run.timed is not None and run.timed[0] >= psn:
+                run.timed = None
+
+    def notify(self, packet: Packet) -> None:
+        """A CNP, unless it is a copy from another mirror point."""
+        if self.notified:
+            last = self.notified[-1]
+            same = packet.ip == last.ip and (packet.ip == 6 or packet.identification == last.identification)
+            if same and packet.ttl != last.ttl and abs(packet.time - last.time) < REORDER_NS:
+                return
+        self.notified.append(packet)
+        if self.peer is None:
+            return
+        if self.peer.marked is not None and packet.time >= self.peer.marked:
+            self.delays.append(packet.time - self.peer.marked)
+        self.peer.marked = None
 
     def take_slack(self, psn: int) -> None:
         """The READ before takes the PSNs up to this one, if it can be so long."""
@@ -409,16 +443,13 @@ class Tracker:
             direction.counters["ce"] += 1
             if direction.marked is None:
                 direction.marked = packet.time
+        direction.counters["icrc", min(packet.icrc, schema.ICRC_CUT)] += 1
         kind = packet.what.split()[0]
         if packet.what == "notification":
-            direction.counters["cnp"] += 1
-            if direction.peer is not None:
-                if direction.peer.marked is not None and packet.time >= direction.peer.marked:
-                    direction.counters["cnp_delays"] += 1
-                    direction.counters["cnp_delay_sum"] += packet.time - direction.peer.marked
-                direction.peer.marked = None
-        elif packet.what == "datagram":
+            direction.notify(packet)
+        elif kind == "datagram":
             direction.counters["send"] += 1
+            direction.counters["immediates"] += "immediate" in packet.what
             direction.counters["bytes"] += packet.size
         elif kind == "response":
             self._response(direction, packet)
@@ -443,7 +474,7 @@ class Tracker:
         if direction.slack and order.next is not None:
             direction.take_slack(order.unwrap(packet.psn))
             direction.slack = 0
-        pending = direction.pending is not None
+        pending, sent_again = direction.pending is not None, order.counters["retransmitted"]
         what, psn, rewound = order.place(packet, count, True, pending)
         if what in ("copy", "stray"):
             return
@@ -451,11 +482,9 @@ class Tracker:
         if rewound:
             direction.counters["timeouts"] += not pending and direction.peer is not None
             direction.pending = None
-        if what in ("repeated", "filled"):
-            for run in direction.runs:
-                if run.timed is not None and run.timed[0] >= psn:
-                    run.timed = None
+        sent_again = order.counters["retransmitted"] - sent_again
         if what == "repeated":
+            direction.resend(psn, sent_again)
             return
         self.note(packet, kind, starts, ends, packet.size if packet.dma is None else packet.dma)
         if what == "restarted":
@@ -470,9 +499,7 @@ class Tracker:
                 direction.hinted[packet.psn] = packet.time
         direction.add(run, what in ("late", "filled"))
         if what == "filled":
-            for other in direction.runs:
-                if other.timed is not None and other.timed[0] >= psn:
-                    other.timed = None
+            direction.resend(psn, sent_again)
         direction.counters[kind] += starts
         direction.counters["immediates"] += "immediate" in words
         direction.counters["invalidates"] += "invalidate" in words
@@ -586,10 +613,13 @@ def _told(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, Any
                 what: requests[what] + responses[what]
                 for what in ("data", "retransmitted", "out_of_order", "duplicates", "unfilled", "rewinds", "restarts")
             },
-            **{what: counters[what] for what in ("packets", "bytes", "timeouts", "nak", "rnr", "other", "acks", "ce", "cnp", "partial")},
+            **{what: counters[what] for what in ("packets", "bytes", "timeouts", "nak", "rnr", "other", "acks", "ce", "partial")},
             **{what: counters[what] for what in ("send", "write", "read", "atomic", "immediates", "invalidates", "completed_bytes")},
             "rewound": _span([*direction.requests.rewound, *direction.responses.rewound]),
-            "cnp_delays": (counters["cnp_delays"], counters["cnp_delay_sum"]),
+            "cnp": (len(direction.notified), _densest(direction.notified)),
+            "cnp_delays": (len(delays := direction.delays), sum(delays), min(delays, default=0), max(delays, default=0)),
+            "icrc": tuple(counters["icrc", state] for state in (schema.ICRC_OK, schema.ICRC_BAD, schema.ICRC_CUT)),
+            "resent": (len(direction.resent), math.floor(1e6 * max(direction.resent, default=0))),
             "unanswered": counters["unanswered"] + len(direction.runs),
             "fct": (len(direction.fct), sum(direction.fct), max(direction.fct, default=0)),
             "one_sided": (len(direction.one_sided), sum(direction.one_sided), max(direction.one_sided, default=0)),
@@ -660,6 +690,12 @@ def known_marks(view: View) -> list[tuple[Any, ...]]:
     return sorted((time, keys[direction], *rest) for time, direction, *rest in rows)
 
 
+def _densest(notified: list[Packet]) -> int:
+    """CNPs in the window that has most of them without a break: one that comes back to a window begins it anew."""
+    runs = itertools.groupby(packet.time // CNP_WINDOW_NS for packet in notified)
+    return max((len(list(run)) for _, run in runs), default=0)
+
+
 def _span(times: list[int]) -> tuple[int, int]:
     """The first and the last, 0 if there is none."""
     return min(times, default=0), max(times, default=0)
@@ -669,10 +705,10 @@ def known(view: View) -> dict[tuple[str, str, int], dict[str, Any]]:
     """What a view says of each direction."""
     seen = view.connections
     keys = list(zip(seen.src, seen.dst, seen.dest_qp.tolist(), strict=True))
-    names = {"nak": "naks", "rnr": "rnr_naks", "other": "other_naks", "ce": "ce_packets", "cnp": "cnp_packets"}
+    names = {"nak": "naks", "rnr": "rnr_naks", "other": "other_naks", "ce": "ce_packets"}
     plain = (
         *("data", "retransmitted", "out_of_order", "duplicates", "unfilled", "rewinds", "restarts"),
-        *("packets", "bytes", "timeouts", "nak", "rnr", "other", "acks", "ce", "cnp", "partial"),
+        *("packets", "bytes", "timeouts", "nak", "rnr", "other", "acks", "ce", "partial"),
         *("immediates", "invalidates", "completed_bytes", "unanswered"),
     )
 
@@ -686,7 +722,10 @@ def known(view: View) -> dict[tuple[str, str, int], dict[str, Any]]:
             **{what: int(getattr(seen, names.get(what, what))[row]) for what in plain},
             **{kind: int(counts[row]) for kind, counts in seen.messages.items()},
             "rewound": at(row, seen.first_rewind_ns, seen.last_rewind_ns),
-            "cnp_delays": at(row, seen.cnp_delay_count, seen.cnp_delay_sum),
+            "cnp": at(row, seen.cnp_packets, seen.cnp_peak),
+            "cnp_delays": at(row, seen.cnp_delay_count, seen.cnp_delay_sum, seen.cnp_delay_min, seen.cnp_delay_max),
+            "icrc": at(row, seen.icrc_right, seen.icrc_wrong, seen.icrc_unchecked),
+            "resent": at(row, seen.resent_messages, np.round(1e6 * seen.resent_share_max)),
             "fct": at(row, seen.completed, seen.fct_sum, seen.fct_max),
             "one_sided": at(row, seen.one_sided, seen.one_sided_sum, seen.one_sided_max),
             "rtt": at(row, seen.rtt_count, seen.rtt_sum, seen.rtt_min, seen.rtt_max),

@@ -159,7 +159,8 @@ def traffic(
                 continue
             delay = rng.randrange(30 * US) if rng.random() < late else 0
             ecn = 3 if rng.random() < 0.05 else packet.ecn
-            packets.append(packet.at(packet.time + delay, ecn=ecn))
+            icrc = rng.choices((0, 1, 2, 3, 5), (90, 6, 1, 2, 1))[0]
+            packets.append(packet.at(packet.time + delay, ecn=ecn, icrc=icrc))
             if rng.random() < copies:
                 packets.append(packet.at(packet.time + delay + rng.randrange(5 * US), ttl=packet.ttl - 1))
     return sorted(packets, key=lambda packet: packet.time)
@@ -174,7 +175,7 @@ def frame(packet: Packet) -> bytes:
     extension = b""
     if packet.transport == "XRC" and words[0] in ("send", "write", "read", "compare", "fetch"):
         extension += bytes(4)
-    if packet.what == "datagram":
+    if words[0] == "datagram":
         extension += bytes(8)
     if packet.dma is not None:
         extension += struct.pack(">QII", 0x1000, 7, packet.dma)

@@ -125,7 +125,7 @@ def seen(result: dict[str, Any]) -> dict[str, Any]:
     """Rows of a packet but for addresses, captured bytes and what is cut behind the headers."""
 
     def row(values: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in values.items() if name not in ADDRESSES | {"captured_bytes", "icrc_raw"}}
+        return {name: value for name, value in values.items() if name not in ADDRESSES | {"captured_bytes", "icrc_raw", "icrc_check"}}
 
     packet = row(result["packet"])
     packet["warnings"] = packet["warnings"] - {"captured-short"}

@@ -76,6 +76,7 @@ def traffic(count: int, seed: int, step: int = 50_000, shuffle: float = 0) -> li
             ip_bytes=int(random.integers(28, 3000)),
             captured=int(random.integers(20, 200)),
             telemetry_bytes=int(random.integers(0, 300)),
+            icrc=int(random.integers(0, 8)),
         )
         for number in range(count)
     ]
@@ -220,6 +221,7 @@ packets_at = st.builds(
     ecn=st.integers(0, 3),
     ip=st.sampled_from([0, 4, 6]),
     warnings=st.sampled_from([0, 1 << 19]),
+    icrc=st.sampled_from([0, *schema.ICRC_STATES]),
 )
 unordered = st.lists(packets_at, max_size=12)
 ordered = unordered.map(lambda packets: sorted(packets, key=lambda packet: packet.time))
@@ -229,6 +231,7 @@ def exact(state: State, *left_out: str) -> dict[str, Any]:
     """What a merge has to keep exactly; pairs are not among it, for which hops are elevated depends on what was seen before."""
     view = state.view()
     told = known(view) | {"counts": view.counts, "statuses": view.statuses, "formats": view.status_by_format, "warnings": view.warnings}
+    told["icrc"] = view.icrc
     return {name: value for name, value in told.items() if name not in ("pairs", *left_out)}
 
 

@@ -414,7 +414,7 @@ def test_a_notification_comes_some_time_after_the_first_marked_packet() -> None:
     wire.answer("notification", 0)
     wire.answer("notification", 0)
     rows = seen(wire)
-    assert (rows["back"]["cnp"], rows["back"]["cnp_delays"], rows["there"]["ce"]) == (2, (1, 12 * US), 3)
+    assert (rows["back"]["cnp"], rows["back"]["cnp_delays"], rows["there"]["ce"]) == ((2, 2), (1, 12 * US, 12 * US, 12 * US), 3)
 
 
 def test_packets_without_a_time_have_no_completion_time() -> None:

@@ -22,6 +22,7 @@ class FlowSummary:
     bytes: int
     telemetry_packets: int
     ce_packets: int
+    ce_ratio: float
     cnp_packets: int
     path: str | None
     path_changes: int
@@ -56,6 +57,7 @@ def sum_up_flows(view: View, profile: Profile | None = None) -> list[FlowSummary
                 bytes=int(flows.bytes[row]),
                 telemetry_packets=int(flows.telemetry_packets[row]),
                 ce_packets=int(flows.ce_packets[row]),
+                ce_ratio=int(flows.ce_packets[row]) / int(flows.packets[row]),
                 cnp_packets=int(flows.cnp_packets[row]),
                 path=_path_name(view, profile, int(flows.path[row])),
                 path_changes=int(flows.path_changes[row]),

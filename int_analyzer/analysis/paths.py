@@ -135,6 +135,9 @@ def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSum
             first_ns=int(view.paths.first_ns[path]),
             last_ns=int(view.paths.last_ns[path]),
             share_of_latency=_shares(view, units, queues, ignored),
+            ce_ratio=int(view.paths.ce_packets[path]) / carried if (carried := int(view.paths.carried[path])) else None,
+            icrc_ok=int(view.paths.icrc_right[path]),
+            icrc_bad=int(view.paths.icrc_wrong[path]),
         )
         for path, queues in enumerate(view.paths.queues)
     ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from int_analyzer.analysis import integrity
 from int_analyzer.analysis.congestion import contradicted
 from int_analyzer.analysis.paths import port_label
 from int_analyzer.analysis.summary import Postcards, Quality
@@ -64,6 +65,7 @@ def assess(
         trust=trust,
         trust_reasons=reasons,
         postcards=_postcards(view),
+        icrc=integrity.sum_up_icrc(view),
     )
 
 
@@ -168,6 +170,10 @@ def _reading_doubts(view: View, rejects: dict[str, int], damages: Sequence[dict[
     if backwards > 0:
         # A few come from several interfaces in one file; many mean that the files' clocks differ, and buckets mix.
         doubts.append((_grade(backwards / packets), f"time goes backwards at {plain(backwards, 12)} packet{'s' if backwards > 1 else ''}"))
+    damaged = integrity.doubt(view)
+    if damaged is not None:
+        # what is wrong everywhere was not damaged, and leaves the telemetry as it is
+        doubts.append((1 if damaged[0] else 0, damaged[1]))
     for what, evicted in (("flows", view.flows.evicted), ("flows per queue", view.pairs.evicted)):
         if evicted:
             doubts.append((1, f"{evicted} {what} were forgotten because there were too many: shares of flows are lower bounds"))

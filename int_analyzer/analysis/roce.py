@@ -27,6 +27,7 @@ def sum_up_roce(view: View) -> RoceSummary | None:
     answerable = sending & np.array([name in ("RC", "XRC") for name in seen.transport], dtype=bool)
     two_sided, verified = answerable & (seen.peer >= 0), answerable & seen.verified
     retransmitted, data = int(seen.retransmitted.sum()), int(seen.data.sum())
+    delayed = seen.cnp_delay_count > 0
     return RoceSummary(
         tracking=_tracking(seen),
         directions=int(sending.sum()),
@@ -47,7 +48,10 @@ def sum_up_roce(view: View) -> RoceSummary | None:
         ce_ratio=_ratio(int(seen.ce_packets.sum()), int(seen.packets.sum())),
         cnps=int(seen.cnp_packets.sum()),
         cnp_delay_ns=_ratio(float(seen.cnp_delay_sum.sum()), int(seen.cnp_delay_count.sum())),
+        cnp_delay_min_ns=int(seen.cnp_delay_min[delayed].min()) if delayed.any() else None,
+        cnp_delay_max_ns=int(seen.cnp_delay_max.max()) if delayed.any() else None,
         messages={kind: int(counts.sum()) for kind, counts in seen.messages.items()},
+        resent_messages=int(seen.resent_messages.sum()),
         completed=int(seen.completed.sum()),
         one_sided=int(seen.one_sided.sum()),
         partial=int(seen.partial.sum()),
@@ -79,6 +83,8 @@ def sum_up_connection(view: View, row: int) -> ConnectionSummary:
     seen = view.connections
     peer, flow = int(seen.peer[row]), int(seen.flow[row])
 
+    delayed = peer >= 0 and seen.cnp_delay_count[peer] > 0
+
     def told(column: Any) -> int | None:
         """Only the other direction tells of NAKs, timeouts and CNPs."""
         return int(column[row]) if peer >= 0 else None
@@ -107,8 +113,14 @@ def sum_up_connection(view: View, row: int) -> ConnectionSummary:
         other_naks=told(seen.other_naks),
         ce_ratio=_ratio(int(seen.ce_packets[row]), int(seen.packets[row])),
         cnps=int(seen.cnp_packets[peer]) if peer >= 0 else None,
+        cnps_per_second=_per_second(seen, np.array([row])) if peer >= 0 else None,
+        cnp_peak=int(seen.cnp_peak[peer]) if peer >= 0 else None,
         cnp_delay_ns=_ratio(float(seen.cnp_delay_sum[peer]), int(seen.cnp_delay_count[peer])) if peer >= 0 else None,
+        cnp_delay_min_ns=int(seen.cnp_delay_min[peer]) if delayed else None,
+        cnp_delay_max_ns=int(seen.cnp_delay_max[peer]) if delayed else None,
         messages={kind: int(counts[row]) for kind, counts in seen.messages.items() if counts[row]},
+        resent_messages=int(seen.resent_messages[row]),
+        resent_share_max=float(seen.resent_share_max[row]) if seen.resent_messages[row] else None,
         completed=int(seen.completed[row]),
         fct_mean_ns=_ratio(float(seen.fct_sum[row]), int(seen.completed[row])),
         fct_max_ns=int(seen.fct_max[row]) if seen.completed[row] else None,
@@ -122,6 +134,9 @@ def sum_up_connection(view: View, row: int) -> ConnectionSummary:
         rtt_mean_ns=_ratio(float(seen.rtt_sum[row]), int(seen.rtt_count[row])),
         rtt_min_ns=int(seen.rtt_min[row]) if seen.rtt_count[row] else None,
         rtt_max_ns=int(seen.rtt_max[row]) if seen.rtt_count[row] else None,
+        icrc_ok=int(seen.icrc_right[row]),
+        icrc_bad=int(seen.icrc_wrong[row]),
+        icrc_not_checkable=int(seen.icrc_unchecked[row]),
         first_ns=int(seen.first_ns[row]),
         last_ns=int(seen.last_ns[row]),
     )
@@ -146,10 +161,14 @@ def _host_pairs(view: View) -> list[HostPairSummary]:
     seen, pairs = view.connections, view.host_pairs
     sums = {
         name: np.bincount(seen.host_pair, getattr(seen, name), len(pairs.src))
-        for name in ("data", "bytes", "packets", "retransmitted", "naks", "rnr_naks", "timeouts", "ce_packets")
+        for name in (
+            *("data", "bytes", "packets", "retransmitted", "resent_messages", "out_of_order", "naks", "rnr_naks", "timeouts"),
+            *("ce_packets", "icrc_right", "icrc_wrong"),
+        )
     }
     has_peer = np.nonzero(seen.peer >= 0)[0]
     sums["cnps"] = np.bincount(seen.host_pair[has_peer], seen.cnp_packets[seen.peer[has_peer]], len(pairs.src))
+    of = [np.nonzero(seen.host_pair == row)[0] for row in range(len(pairs.src))]
     directions = np.bincount(seen.host_pair, seen.data > 0, len(pairs.src))
     rows = np.nonzero(sums["data"] > 0)[0]
     rows = rows[np.lexsort((-sums["bytes"][rows], -sums["retransmitted"][rows]))][:MOST_HOST_PAIRS]
@@ -159,10 +178,14 @@ def _host_pairs(view: View) -> list[HostPairSummary]:
             src=pairs.src[row] or None,
             dst=pairs.dst[row] or None,
             directions=int(directions[row]),
-            **{name: int(sums[name][row]) for name in ("bytes", "retransmitted", "naks", "rnr_naks", "timeouts", "cnps")},
+            **{name: int(sums[name][row]) for name in _SUMMED},
             data_packets=int(sums["data"][row]),
             retransmission_ratio=_ratio(int(sums["retransmitted"][row]), int(sums["data"][row])),
+            resent_share_max=float(seen.resent_share_max[of[row]].max()) if sums["resent_messages"][row] else None,
             ce_ratio=_ratio(int(sums["ce_packets"][row]), int(sums["packets"][row])),
+            cnps_per_second=_per_second(seen, of[row]),
+            icrc_ok=int(sums["icrc_right"][row]),
+            icrc_bad=int(sums["icrc_wrong"][row]),
             fct=quantiles["fct"][at],
             fct_one_sided=quantiles["fct_one_sided"][at],
             rtt=quantiles["rtt"][at],
@@ -170,6 +193,19 @@ def _host_pairs(view: View) -> list[HostPairSummary]:
         )
         for at, row in enumerate(rows.tolist())
     ]
+
+
+_SUMMED = ("bytes", "retransmitted", "resent_messages", "out_of_order", "naks", "rnr_naks", "timeouts", "cnps")
+
+
+def _per_second(seen: ConnectionView, rows: Any) -> float | None:
+    """CNPs that came back to these directions, over the time in which they and their peers were seen; None without any such time."""
+    rows = rows[seen.peer[rows] >= 0]
+    both = np.concatenate([rows, seen.peer[rows]])
+    times = np.concatenate([seen.first_ns[both][seen.first_ns[both] > 0], seen.last_ns[both]])
+    if len(times) == 0:
+        return None
+    return _ratio(1e9 * int(seen.cnp_packets[seen.peer[rows]].sum()), int(times.max() - times.min()))
 
 
 _HISTOGRAMS = {

@@ -94,6 +94,9 @@ class PathSummary:
     first_ns: int
     last_ns: int
     share_of_latency: list[float] | None
+    ce_ratio: float | None = None
+    icrc_ok: int = 0
+    icrc_bad: int = 0
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,16 @@ class Postcards:
 
 
 @dataclass(frozen=True)
+class IcrcCheck:
+    """ICRCs of the sample of RoCEv2 packets by state, and those that are not checkable by reason (schema.ICRC_STATES)."""
+
+    ok: int
+    bad: int
+    not_checkable: int
+    reasons: dict[str, int]
+
+
+@dataclass(frozen=True)
 class Quality:
     """What was read and how well, and whether the findings can be trusted."""
 
@@ -201,6 +214,7 @@ class Quality:
     statuses_by_format: dict[str, dict[str, int]] = field(default_factory=dict)
     postcards: Postcards | None = None
     clock_faults: int = 0
+    icrc: IcrcCheck | None = None
 
 
 @dataclass(frozen=True)
@@ -230,8 +244,14 @@ class ConnectionSummary:
     other_naks: int | None
     ce_ratio: float | None
     cnps: int | None
+    cnps_per_second: float | None
+    cnp_peak: int | None
     cnp_delay_ns: float | None
+    cnp_delay_min_ns: int | None
+    cnp_delay_max_ns: int | None
     messages: dict[str, int]
+    resent_messages: int
+    resent_share_max: float | None
     completed: int
     fct_mean_ns: float | None
     fct_max_ns: int | None
@@ -245,6 +265,9 @@ class ConnectionSummary:
     rtt_mean_ns: float | None
     rtt_min_ns: int | None
     rtt_max_ns: int | None
+    icrc_ok: int
+    icrc_bad: int
+    icrc_not_checkable: int
     first_ns: int
     last_ns: int
 
@@ -260,11 +283,17 @@ class HostPairSummary:
     data_packets: int
     retransmitted: int
     retransmission_ratio: float | None
+    resent_messages: int
+    resent_share_max: float | None
+    out_of_order: int
     naks: int
     rnr_naks: int
     timeouts: int
     ce_ratio: float | None
     cnps: int
+    cnps_per_second: float | None
+    icrc_ok: int
+    icrc_bad: int
     fct: Quantiles
     fct_one_sided: Quantiles
     rtt: Quantiles
@@ -304,7 +333,10 @@ class RoceSummary:
     ce_ratio: float | None
     cnps: int
     cnp_delay_ns: float | None
+    cnp_delay_min_ns: int | None
+    cnp_delay_max_ns: int | None
     messages: dict[str, int]
+    resent_messages: int
     completed: int
     one_sided: int
     partial: int

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from int_analyzer.cli.argument import Captures, ProfileOption, profile_from
+from int_analyzer.cli.argument import USUAL_ICRC, Captures, IcrcOption, ProfileOption, profile_from, share_from
 from int_analyzer.cli.evidence import CountersOption, PrometheusOption, PrometheusTokenOption, evidence_from
 
 EXAMPLES = """Examples:
@@ -42,6 +42,7 @@ def analyze(
     ] = None,
     fail_on_congestion: Annotated[bool, typer.Option("--fail-on-congestion", help="Exit with 1 if a congested port was found.")] = False,
     top: Annotated[int, typer.Option("--top", min=1, metavar="N", help="Show at most N findings, flows and links.")] = 10,
+    icrc: IcrcOption = USUAL_ICRC,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the headline only; no progress bar.")] = False,
 ) -> None:
     """Say which port is congested, since when, and whose traffic it is.
@@ -53,12 +54,12 @@ def analyze(
     from int_analyzer import result as results
     from int_analyzer.cli.progress import announce_compilation, progress_bar
 
-    known = profile_from(profile)
+    known, checked = profile_from(profile), share_from(icrc)
     evidence = evidence_from(known, counters, prometheus, prometheus_token)
     if not quiet:
         announce_compilation(captures)
     with progress_bar(wanted=not quiet) as progress:
-        result = results.analyze(captures, known, output=output, progress=progress, evidence=evidence)
+        result = results.analyze(captures, known, output=output, progress=progress, evidence=evidence, icrc=checked)
     if json:
         print(result.to_json())
     else:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from int_analyzer.errors import IntAnalyzerError
+
 if TYPE_CHECKING:
     from int_analyzer.profile import Profile
 
@@ -63,6 +65,22 @@ ColumnsOption = Annotated[
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file instead of standard output.", show_default=False)
 ]
+
+IcrcOption = Annotated[
+    str,
+    typer.Option("--icrc", metavar="1/N|all|none", help="Compute the ICRC anew of so many of the RoCEv2 packets."),
+]
+USUAL_ICRC = "1/100"
+
+
+def share_from(text: str) -> float:
+    """The share of packets that an --icrc option names."""
+    if text in ("all", "none"):
+        return 1.0 if text == "all" else 0.0
+    part, slash, whole = text.partition("/")
+    if part == "1" and slash and whole.isdecimal() and int(whole) > 0:
+        return 1 / int(whole)
+    raise IntAnalyzerError(f"--icrc {text}: give all, none, or a share as 1/100")
 
 
 def profile_from(path: Path | None) -> Profile | None:

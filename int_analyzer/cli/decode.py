@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from int_analyzer.cli.argument import Captures, ColumnsOption, LimitOption, OutputOption, ProfileOption, RowFormatOption, profile_from
+from int_analyzer.cli.argument import (
+    USUAL_ICRC,
+    Captures,
+    ColumnsOption,
+    IcrcOption,
+    LimitOption,
+    OutputOption,
+    ProfileOption,
+    RowFormatOption,
+    profile_from,
+    share_from,
+)
 from int_analyzer.cli.complaint import say_damages
 
 EXAMPLES = """Examples:
@@ -16,6 +27,7 @@ EXAMPLES = """Examples:
   int-analyzer decode mirror.pcap                                 the first hops, to look at
   int-analyzer decode mirror.pcap --table roce --format csv > roce.csv
   int-analyzer decode mirror.pcap --table packets --format jsonl | jq 'select(.status != "ok")'
+  int-analyzer decode mirror.pcap --table roce --icrc all --format jsonl | jq 'select(.icrc_check == "bad").packet'
   int-analyzer decode mirror.pcap --table hops --format parquet --output hops.parquet
   int-analyzer decode mirror.pcap --columns packet,hop,node_id,queue_depth_raw --limit 0
 """
@@ -40,6 +52,7 @@ def decode(
     columns: ColumnsOption = None,
     output: OutputOption = None,
     profile: ProfileOption = None,
+    icrc: IcrcOption = USUAL_ICRC,
 ) -> None:
     """Print the decoded rows of captures: packets, hops, RoCEv2 headers, telemetry reports or mirror headers.
 
@@ -49,6 +62,6 @@ def decode(
 
     chosen = format.value if format is not None else row_files.format_of(output)
     names = [name.strip() for name in columns.split(",")] if columns else None
-    known = profile_from(profile)
-    reading = row_files.write_rows(captures, table.value, chosen, output=output, limit=limit, names=names, profile=known)
+    known, checked = profile_from(profile), share_from(icrc)
+    reading = row_files.write_rows(captures, table.value, chosen, output=output, limit=limit, names=names, profile=known, icrc=checked)
     say_damages(reading.damages)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from int_analyzer.cli.argument import RowFormat, profile_from
+from int_analyzer.cli.argument import USUAL_ICRC, RowFormat, profile_from, share_from
 
 if TYPE_CHECKING:
     from int_analyzer.fold.view import View
@@ -25,6 +25,7 @@ def write_state_rows(
     limit: int | None,
     columns: str | None,
     output: Path | None,
+    icrc: str = USUAL_ICRC,
 ) -> None:
     """Read captures and write a row for each of what `sum_up` makes of them; `sort`: by this column, the largest first."""
     from int_analyzer import result as results
@@ -39,9 +40,9 @@ def write_state_rows(
     if sort is not None and sort not in known:
         raise IntAnalyzerError(f"no column {sort!r} in this table; there are {', '.join(known)}")
     announce_compilation(captures)
-    described = profile_from(profile)
+    described, checked = profile_from(profile), share_from(icrc)
     with progress_bar() as progress:
-        view, reading = results.fold_captures(captures, described, progress=progress)
+        view, reading = results.fold_captures(captures, described, progress=progress, icrc=checked)
     rows = state_rows.rows(table, sum_up(view, described))
     if sort is not None:
         rows = rows.sort_by([(sort, "descending")])

@@ -18,6 +18,7 @@ from int_analyzer.dissect.tree import branches
 from int_analyzer.errors import SourceError
 from int_analyzer.formats.dialect import DIALECTS
 from int_analyzer.profile import Profile
+from int_analyzer.settings import ICRC_ALL, ICRC_SAMPLE
 from int_analyzer.status import STATUSES, WARNINGS, Status, Warning_
 
 _BITS_64 = (1 << 64) - 1
@@ -94,6 +95,7 @@ class Dissection:
 def dissect(data: bytes, record: Sequence[int], number: int, profile: Profile) -> Dissection:
     """Take one packet apart. `record` is what capture.records.next_record filled for it."""
     settings = profile.settings()
+    settings.numbers[ICRC_SAMPLE] = ICRC_ALL
     traced = trace(data, record, settings)
     rows = {table: _rows(traced.columns, table, number) for table in schema.TABLES}
     _derive(rows["hops"], traced.columns, profile)

@@ -38,4 +38,6 @@ def bth(data: Buffer, step: Step, columns: Columns) -> Iterator[Branch]:
         if behind > begin:
             branch.branches.append(of_bytes(title, "bth", name, "", data, begin, behind))
     if present & HAS_ICRC:
-        branch.branches.append(of_header(roce.ICRC, data, icrc, limit))
+        trailer = of_header(roce.ICRC, data, icrc, limit)
+        trailer.remarks.append(roce.ICRC_REMARKS[int(columns.roce.icrc_check[row])])
+        branch.branches.append(trailer)

@@ -22,6 +22,7 @@ from int_analyzer.fold.quality import (
     FIRST_NS,
     HOPS,
     HOPS_IGNORED,
+    ICRC,
     LAST_NS,
     LINKS_IGNORED,
     OPCODE,
@@ -128,9 +129,9 @@ def fold_packets(
         size = get(columns, "packets.original_bytes", row) if part == 0 else 0
         reports = get(columns, "packets.report_count", row)
         telemetry = 1 if get(columns, "packets.telemetry", row) != 0 else 0
-        dest_qp, notified = _count_packet(counters, columns, row, time, size, part, count, telemetry, reports)
+        dest_qp, notified, checked = _count_packet(counters, columns, row, time, size, part, count, telemetry, reports)
 
-        flow, guess = -1, -1
+        flow, guess, marked = -1, -1, 0
         crossed = size
         if get(columns, "packets.ip_version", row) != 0:
             # What crossed the ports is not the frame that brought a report or a copy of it, but the packet inside.
@@ -184,7 +185,7 @@ def fold_packets(
             counters[PATHS_IGNORED] += 0 if postcard else 1
         else:
             hole = 1 if flags & HOP_TRUNCATED_PATH != 0 or get(columns, "packets.warnings", row) & _HOLE != 0 else 0
-            count_in_path(path_rows, path, time, crossed, hole)
+            count_in_path(path_rows, path, time, crossed, hole, marked, checked)
             if flow >= 0:
                 # A stack of one hop that is the reporting node's own is a postcard: another node's tells of no change.
                 whole = hole == 0 and not (count == 1 and flags & HOP_FROM_REPORT != 0)
@@ -269,8 +270,8 @@ def _keep_postcard(
 @inlined
 def _count_packet(
     counters: Any, columns: Any, row: int, time: int, size: int, part: int, count: int, telemetry: int, reports: int
-) -> tuple[int, int]:
-    """Add a packet to the totals: its destination queue pair (−1 if it is not RoCE), and 1 if it is a congestion notification."""
+) -> tuple[int, int, int]:
+    """Add a packet to the totals: its destination queue pair (−1: not RoCE), 1 if it is a congestion notification, state of its ICRC."""
     counters[PACKETS] += 1 if part == 0 else 0
     counters[BYTES] += size
     counters[HOPS] += count
@@ -293,11 +294,13 @@ def _count_packet(
         counters[TELEMETRY_BYTES] += min(added, size)
     roce_row = get(columns, "packets.roce_row", row)
     if roce_row == ABSENT32:
-        return -1, 0
+        return -1, 0, 0
     counters[ROCE_PACKETS] += 1
     counters[ROCE_WITH_TELEMETRY] += telemetry
     opcode = get(columns, "roce.opcode", roce_row)
     counters[OPCODE + opcode] += 1
     notified = 1 if opcode == _CNP_OPCODE else 0
     counters[CNP_PACKETS] += notified
-    return get(columns, "roce.dest_qp", roce_row), notified
+    checked = get(columns, "roce.icrc_check", roce_row)
+    counters[ICRC + checked] += 1
+    return get(columns, "roce.dest_qp", roce_row), notified, checked

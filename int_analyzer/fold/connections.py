@@ -40,10 +40,13 @@ _COUNTED = [
     *(words.PACKETS, words.BYTES, words.CE, words.CNP, words.NAKS, words.RNRS, words.RNR_WAIT_NS, words.OTHER_NAKS, words.TIMEOUTS),
     *range(words.MESSAGES, words.MESSAGES + len(transport.KINDS)),
     *(words.IMMEDIATES, words.INVALIDATES, words.ACKS, words.COMPLETED, words.ONE_SIDED, words.PARTIAL, words.FORGOTTEN),
+    *(words.ICRC_RIGHT, words.ICRC_WRONG, words.ICRC_UNCHECKED, words.RESENT_MESSAGES),
     *(words.FCT_SUM, words.ONE_SIDED_SUM, words.COMPLETED_BYTES, words.RTT_COUNT, words.RTT_SUM, words.CNP_DELAYS, words.CNP_DELAY_SUM),
 ]
 _UNDER_WAY = [words.OPEN, words.OLDEST, words.PENDING, words.REFUSED, words.ACKED, words.SLACK, words.MARKED_NS, words.RESPONDING]
 _LARGEST = [words.LAST_NS, words.LAST_REWIND_NS, words.FCT_MAX, words.ONE_SIDED_MAX, words.RTT_MAX, words.CNP_DELAY_MAX]
+_LARGEST += [words.CNP_PEAK, words.RESENT_PPM_MAX]
+_WINDOW = [words.CNP_WINDOW, words.CNP_IN_WINDOW, words.CNP_IDENTITY, words.CNP_NS]
 _ORDER_COUNTED = [words.DATA, words.RETRANSMITTED, words.OUT_OF_ORDER, words.DUPLICATES, words.UNFILLED, words.REWINDS, words.RESTARTS]
 _ORDER_PLACED = [words.NEXT, words.LAST, words.FILLS, words.REWINDING, words.EXPECTED, words.IDENTITY, words.STATIC, words.BEGIN]
 _ORDERS = ((REQUESTS, words.REQUEST_WINDOW), (RESPONSES, words.RESPONSE_WINDOW))
@@ -215,7 +218,14 @@ class Connections:
             cnp_packets=rows[:, words.CNP].copy(),
             cnp_delay_count=rows[:, words.CNP_DELAYS].copy(),
             cnp_delay_sum=rows[:, words.CNP_DELAY_SUM].astype(np.float64),
+            cnp_delay_min=rows[:, words.CNP_DELAY_MIN].copy(),
             cnp_delay_max=rows[:, words.CNP_DELAY_MAX].copy(),
+            cnp_peak=rows[:, words.CNP_PEAK].copy(),
+            icrc_right=rows[:, words.ICRC_RIGHT].copy(),
+            icrc_wrong=rows[:, words.ICRC_WRONG].copy(),
+            icrc_unchecked=rows[:, words.ICRC_UNCHECKED].copy(),
+            resent_messages=rows[:, words.RESENT_MESSAGES].copy(),
+            resent_share_max=rows[:, words.RESENT_PPM_MAX] / 1e6,
             messages={kind: rows[:, words.MESSAGES + at].copy() for at, kind in enumerate(transport.KINDS)},
             immediates=rows[:, words.IMMEDIATES].copy(),
             invalidates=rows[:, words.INVALIDATES].copy(),
@@ -320,6 +330,9 @@ def _joined(mine: Any, theirs: Any) -> Any:
     row[words.MTU] = theirs[words.MTU] or mine[words.MTU]
     if mine[words.RTT_COUNT] and (not theirs[words.RTT_COUNT] or mine[words.RTT_MIN] < theirs[words.RTT_MIN]):
         row[words.RTT_MIN] = mine[words.RTT_MIN]
+    if mine[words.CNP_DELAYS] and (not theirs[words.CNP_DELAYS] or mine[words.CNP_DELAY_MIN] < theirs[words.CNP_DELAY_MIN]):
+        row[words.CNP_DELAY_MIN] = mine[words.CNP_DELAY_MIN]
+    _join_windows(row, mine, theirs)
     if theirs[words.PEER] == 0:
         row[[words.PEER, words.MATCHES, words.MISSES]] = mine[[words.PEER, words.MATCHES, words.MISSES]]
     elif theirs[words.PEER] == mine[words.PEER]:
@@ -328,6 +341,15 @@ def _joined(mine: Any, theirs: Any) -> Any:
         _join_orders(row, mine, theirs, order, window)
     _join_runs(row, mine, theirs)
     return row
+
+
+def _join_windows(row: Any, mine: Any, theirs: Any) -> None:
+    """Go on with the later piece's window of CNPs; one that the boundary cut counts as two unless the later piece has no other."""
+    if theirs[words.CNP] == 0:
+        row[_WINDOW] = mine[_WINDOW]
+    elif mine[words.CNP_WINDOW] == theirs[words.CNP_WINDOW] and mine[words.CNP] > 0:
+        row[words.CNP_IN_WINDOW] += mine[words.CNP_IN_WINDOW]
+        row[words.CNP_PEAK] = max(row[words.CNP_PEAK], row[words.CNP_IN_WINDOW])
 
 
 def _join_orders(row: Any, mine: Any, theirs: Any, order: int, window: int) -> None:

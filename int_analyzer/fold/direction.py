@@ -42,7 +42,14 @@ REQUEST_WINDOW, RESPONSE_WINDOW = 88, 88 + WINDOW
 RUNS, RUN_WORDS, OPEN_RUNS = 88 + 2 * WINDOW, 8, 16
 ACCOUNTS, ACCOUNT_WORDS = RUNS + RUN_WORDS * OPEN_RUNS, 8
 """Two (waits.py): of requests, of responses."""
-HASH = ACCOUNTS + 2 * ACCOUNT_WORDS + 7
+
+# Words of what is rare, behind these.
+RARE = ACCOUNTS + 2 * ACCOUNT_WORDS
+CNP_WINDOW, CNP_IN_WINDOW, CNP_PEAK, CNP_DELAY_MIN, CNP_IDENTITY, CNP_NS = range(RARE, RARE + 6)
+ICRC_RIGHT, ICRC_WRONG, ICRC_UNCHECKED, RESENT_MESSAGES, RESENT_PPM_MAX = range(RARE + 6, RARE + 11)
+"""CNP_NS and CNP_IDENTITY are of the last CNP, CNP_WINDOW its time ÷ notification.WINDOW_NS; RESENT_PPM_MAX: the largest share of
+retransmissions in a message, in millionths."""
+HASH = RARE + 15
 WIDTH, KEY_WORDS = HASH + 1, 5
 
 PSN_MASK = 0xFFFFFF

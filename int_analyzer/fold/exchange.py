@@ -14,14 +14,11 @@ from int_analyzer.fold.direction import (
     ANSWERS,
     BYTES,
     CE,
-    CNP,
-    CNP_DELAY_MAX,
-    CNP_DELAY_SUM,
-    CNP_DELAYS,
     COMPLETED,
     DIRECTIONS,
     FIRST_NS,
     HOST_PAIRS,
+    ICRC_RIGHT,
     IMMEDIATES,
     INVALIDATES,
     LAST_NS,
@@ -43,6 +40,7 @@ from int_analyzer.fold.direction import (
     RESPONDING,
     RESPONSE_WINDOW,
     RESPONSES,
+    RETRANSMITTED,
     RNR_WAIT_NS,
     RNRS,
     SAMPLE_BLOCKS,
@@ -56,7 +54,8 @@ from int_analyzer.fold.direction import (
 )
 from int_analyzer.fold.hashing import wide
 from int_analyzer.fold.journal import note, note_answer
-from int_analyzer.fold.messages import LONGEST_NS, SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, untime
+from int_analyzer.fold.messages import SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, resend
+from int_analyzer.fold.notification import count_notification
 from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, REPEATED, RESTARTED, STRAY, TTL_SHIFT, place, take
 from int_analyzer.fold.pairing import find_peer, leave_hint
 from int_analyzer.fold.polling import PASSED
@@ -83,7 +82,7 @@ from int_analyzer.fold.transport import (
     WRITE,
 )
 from int_analyzer.fold.waits import count_waits, find_waits, tells_of_hops
-from int_analyzer.schema import HAS_AETH, HAS_PAYLOAD, HAS_RETH
+from int_analyzer.schema import HAS_AETH, HAS_PAYLOAD, HAS_RETH, ICRC_CUT, ICRC_OK, ICRC_UNSAMPLED
 
 _CE = 3
 SMALLEST_MTU, LARGEST_MTU = 256, 4096
@@ -148,6 +147,9 @@ def fold_roce(
             if rows[at, MARKED_NS] == 0:
                 rows[at, MARKED_NS] = time
         find_waits(log, work, packet)
+        checked = get(columns, "roce.icrc_check", row)
+        if checked != ICRC_UNSAMPLED:
+            rows[at, ICRC_RIGHT - ICRC_OK + min(checked, ICRC_CUT)] += 1
         if meaning & NOTIFICATION == 0:
             rows[at, TRANSPORTS] |= 1 << (get(columns, "roce.opcode", row) >> 5)
         if meaning & REQUEST != 0:
@@ -155,7 +157,7 @@ def fold_roce(
         elif meaning & (RESPONSE | ACKNOWLEDGE) != 0:
             _count_answer(rows, hints, blocks, pool, marks, answers, log, work, columns, row, packet, at, meaning, size, time)
         elif meaning & NOTIFICATION != 0:
-            _count_notification(rows, at, time)
+            count_notification(rows, at, _identity(columns, packet), time)
         else:
             rows[at, BYTES] += size
             _count_message(rows, at, meaning)
@@ -229,6 +231,7 @@ def _count_request(
         _take_slack(rows, at, distance(psn, rows[at, REQUESTS + NEXT] - 1))
         rows[at, SLACK] = 0
     pending = rows[at, PENDING] != 0
+    sent_again = rows[at, REQUESTS + RETRANSMITTED]
     seen, rewound = place(rows, at, REQUESTS, REQUEST_WINDOW, psn, count, True, _identity(columns, packet), pending, time)
     if seen == COPY or seen == STRAY:
         return
@@ -249,11 +252,10 @@ def _count_request(
             leave_hint(rows, hints, at, psn, time)
     elif seen == LATE or seen == FILLED:
         add_late(rows, at, blocks, pool, work, meaning, psn, count, size, length, time)
-        if seen == FILLED:
-            untime(rows, at, psn)
-    else:
-        untime(rows, at, psn)
-        return
+    if seen == FILLED or seen == REPEATED:
+        resend(rows, at, psn, rows[at, REQUESTS + RETRANSMITTED] - sent_again)
+        if seen == REPEATED:
+            return
     _count_message(rows, at, meaning)
     announced = get(columns, "roce.dma_bytes", row) if get(columns, "roce.present", row) & HAS_RETH != 0 else size
     note(marks, work, rows, at, account, log, told, meaning, psn, announced, time)
@@ -339,18 +341,3 @@ def _count_response(
         count_waits(rows, at, account, log, work, told, meaning & BEGINS != 0, psn, time)
     if seen != REPEATED:
         note(marks, work, rows, at, account, log, told, meaning, psn, size, time)
-
-
-@inlined
-def _count_notification(rows: Any, at: int, time: int) -> None:
-    """A CNP goes to the sender of the marked packets (Annex A17.9.3): to the queue pair that is the other side of their direction."""
-    rows[at, CNP] += 1
-    if rows[at, PEER] == 0:
-        return
-    marked = rows[rows[at, PEER] - 1, MARKED_NS]
-    if marked > 0 and time >= marked:
-        delay = min(time - marked, LONGEST_NS)
-        rows[at, CNP_DELAYS] += 1
-        rows[at, CNP_DELAY_SUM] += delay
-        rows[at, CNP_DELAY_MAX] = max(rows[at, CNP_DELAY_MAX], delay)
-    rows[rows[at, PEER] - 1, MARKED_NS] = 0

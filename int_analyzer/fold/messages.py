@@ -5,6 +5,7 @@ run of its own; late packets extend runs, and runs that touch become one if no e
 between packets that neither end nor begin a message, or within the length that a WRITE announces, lies inside of it.
 
     FCT  first packet seen → the acknowledgement or last response that covers the last PSN
+    FNR  packets sent again ÷ packets of the message and those sent again; of a READ it is its connection's
     FET  bytes of distinct packets ÷ FCT
     RTT  packet that asks for an acknowledgement, or the last of its message → the acknowledgement that covers it. A run times one packet
          at a time, and none that was sent again or stands behind one that was (Karn's rule).
@@ -33,6 +34,8 @@ from int_analyzer.fold.direction import (
     PARTIAL,
     PEER,
     PSN_MASK,
+    RESENT_MESSAGES,
+    RESENT_PPM_MAX,
     RTT_COUNT,
     RTT_MAX,
     RTT_MIN,
@@ -49,8 +52,11 @@ from int_analyzer.fold.transport import BEGINS, ENDS, KIND, READ
 # Words of a run.
 FIRST, NEXT, FIRST_NS, LAST_NS, BYTES, STATE, TIMED, TIMED_NS = 0, 1, 2, 3, 4, 5, 6, 7
 """FIRST and NEXT are PSNs, NEXT that behind the run; STATE is kind | BEGINS | ENDS, as far as seen, and from LENGTH_SHIFT on the length of
-the whole message in PSNs, if it is known; TIMED is the PSN that is timed + 1."""
-LENGTH_SHIFT = 16
+the whole message in PSNs, if it is known, and from AGAIN_SHIFT on how many of its packets were sent again; TIMED is the PSN that is
+timed + 1."""
+LENGTH_SHIFT, AGAIN_SHIFT = 16, 40
+_LENGTH = (1 << (AGAIN_SHIFT - LENGTH_SHIFT)) - 1
+_MOST_AGAIN = 1 << 20
 
 # Histograms, so many rows per pair of hosts.
 FCT, FCT_ONE_SIDED, RTT, FET = 0, 1, 2, 3
@@ -85,7 +91,10 @@ def close_oldest(rows: Any, at: int, blocks: Any, pool: Any, work: Any, time: in
     first = rows[at, run + FIRST_NS]
     if rows[at, run + STATE] & _WHOLE != _WHOLE or first == 0:
         rows[at, PARTIAL] += 1
-    elif answered:
+        return
+    if rows[at, run + STATE] >> AGAIN_SHIFT != 0 and rows[at, run + STATE] & KIND < READ:
+        _count_resent(rows, at, run)
+    if answered:
         taken = min(max(time - first, 0), LONGEST_NS)
         size = min(rows[at, run + BYTES], _MOST_BYTES)
         rows[at, COMPLETED] += 1
@@ -101,6 +110,15 @@ def close_oldest(rows: Any, at: int, blocks: Any, pool: Any, work: Any, time: in
         rows[at, ONE_SIDED_SUM] += taken
         rows[at, ONE_SIDED_MAX] = max(rows[at, ONE_SIDED_MAX], taken)
         _count_sample(rows, at, blocks, pool, work, FCT_ONE_SIDED, taken)
+
+
+@kernel
+def _count_resent(rows: Any, at: int, run: int) -> None:
+    """Count a message of which packets were sent again: FNR, their share of all that were sent of it."""
+    again = rows[at, run + STATE] >> AGAIN_SHIFT
+    sent = distance(rows[at, run + NEXT], rows[at, run + FIRST]) + again
+    rows[at, RESENT_MESSAGES] += 1
+    rows[at, RESENT_PPM_MAX] = max(rows[at, RESENT_PPM_MAX], 1_000_000 * again // sent)
 
 
 @kernel
@@ -156,12 +174,12 @@ def _goes_on(rows: Any, at: int, run: int, state: int, psn: int) -> bool:
         return False
     if distance(psn, rows[at, run + NEXT]) <= 1:
         return True
-    return distance(psn, rows[at, run + FIRST]) < rows[at, run + STATE] >> LENGTH_SHIFT
+    return distance(psn, rows[at, run + FIRST]) < rows[at, run + STATE] >> LENGTH_SHIFT & _LENGTH
 
 
 @inlined
 def _extend(rows: Any, at: int, run: int, state: int, size: int, first_ns: int, last_ns: int) -> None:
-    rows[at, run + STATE] |= state & (BEGINS | ENDS)
+    rows[at, run + STATE] = (rows[at, run + STATE] | state & (BEGINS | ENDS)) + (state >> AGAIN_SHIFT << AGAIN_SHIFT)
     rows[at, run + BYTES] += size
     rows[at, run + FIRST_NS] = min(rows[at, run + FIRST_NS], first_ns)
     rows[at, run + LAST_NS] = max(rows[at, run + LAST_NS], last_ns)
@@ -255,10 +273,13 @@ def join(rows: Any, at: int, number: int) -> None:
 
 
 @kernel
-def untime(rows: Any, at: int, psn: int) -> None:
-    """Time no packet from this PSN on: it was sent again, and so may they be."""
+def resend(rows: Any, at: int, psn: int, packets: int) -> None:
+    """Count so many packets as sent again in the message of this PSN; time none from it on, as they may be sent again too."""
     for number in range(rows[at, OPEN]):
         run = _run(rows, at, number)
+        if distance(psn, rows[at, run + FIRST]) >= 0 > distance(psn, rows[at, run + NEXT]):
+            again = min((rows[at, run + STATE] >> AGAIN_SHIFT) + packets, _MOST_AGAIN)
+            rows[at, run + STATE] = rows[at, run + STATE] & ((1 << AGAIN_SHIFT) - 1) | again << AGAIN_SHIFT
         if rows[at, run + TIMED] != 0 and distance(rows[at, run + TIMED] - 1, psn) >= 0:
             rows[at, run + TIMED] = 0
 

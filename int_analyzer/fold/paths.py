@@ -16,10 +16,12 @@ from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, mi
 from int_analyzer.fold.queues import NODE, PORT, QUEUE_BITS, find_queue, hop_key
 from int_analyzer.fold.table import LOWER, PATH_HOPS, PATHS, UPPER, Table
 from int_analyzer.fold.view import PathView
+from int_analyzer.schema import ICRC_BAD, ICRC_OK
 
 # Words of a row. The key is not in the row but in the hops that it points to.
-OFFSET, LENGTH, PACKETS, BYTES, HOLES, FIRST_NS, LAST_NS, HASH = 0, 1, 2, 3, 4, 5, 6, 7
-WIDTH = 8
+OFFSET, LENGTH, PACKETS, BYTES, HOLES, FIRST_NS, LAST_NS, CARRIED, CE, ICRC_RIGHT, ICRC_WRONG, HASH = range(12)
+WIDTH = 12
+_COUNTED = [PACKETS, BYTES, HOLES, CARRIED, CE, ICRC_RIGHT, ICRC_WRONG]
 
 QUEUE_SHIFT, INGRESS_MASK = 34, (1 << 34) - 1
 """A word of `hops`: queue row · 2^34 + ingress port + 1 (0 if absent)."""
@@ -123,9 +125,15 @@ def longer_of(rows: Any, path_hops: Any, queue_rows: Any, one: int, other: int) 
 
 
 @inlined
-def count_packet(rows: Any, path: int, time: int, size: int, hole: int) -> None:
-    """Add a packet to its path; `hole` is 1 if a node on it left no hop."""
+def count_packet(rows: Any, path: int, time: int, size: int, hole: int, marked: int, checked: int) -> None:
+    """Add a packet to its path; `hole` is 1 if a node on it left no hop, `marked` 1 if it is CE, `checked` the state of its ICRC."""
     rows[path, PACKETS] += 1
+    rows[path, CARRIED] += 1
+    rows[path, CE] += marked
+    if checked == ICRC_OK:
+        rows[path, ICRC_RIGHT] += 1
+    elif checked == ICRC_BAD:
+        rows[path, ICRC_WRONG] += 1
     rows[path, BYTES] += size
     rows[path, HOLES] += hole
     rows[path, LAST_NS] = max(rows[path, LAST_NS], time)
@@ -186,7 +194,7 @@ class Paths:
         return len(self.table) - 1
 
     def count_all(self, paths: Any, times: Any, sizes: Any, holes: Any) -> None:
-        """Add a packet to each of these paths (int64[n], a path as often as it has packets); as `count_packet`."""
+        """Add a packet that did not carry its path to each of these (int64[n], a path as often as it has packets)."""
         rows = self.table.data
         np.add.at(rows[:, PACKETS], paths, 1)
         np.add.at(rows[:, BYTES], paths, sizes)
@@ -208,8 +216,8 @@ class Paths:
             if path < 0 and len(self.table) + len(fresh) < self.table.maximum and not np.any(queue < 0):
                 path = len(self.table) + len(fresh)
                 new = other.table.data[row].copy()
-                new[[OFFSET, PACKETS, BYTES, HOLES, LAST_NS]] = end, 0, 0, 0, 0
-                new[FIRST_NS] = NEVER
+                new[_COUNTED] = 0
+                new[[OFFSET, FIRST_NS, LAST_NS]] = end, NEVER, 0
                 fresh.append(new)
                 hops.append(moved)
                 end += len(moved)
@@ -221,7 +229,7 @@ class Paths:
         self.forget_links()
         target, theirs = rows[rows >= 0], other.table.data[rows >= 0]
         mine = self.table.data[target]
-        mine[:, [PACKETS, BYTES, HOLES]] += theirs[:, [PACKETS, BYTES, HOLES]]
+        mine[:, _COUNTED] += theirs[:, _COUNTED]
         mine[:, FIRST_NS] = np.minimum(mine[:, FIRST_NS], theirs[:, FIRST_NS])
         mine[:, LAST_NS] = np.maximum(mine[:, LAST_NS], theirs[:, LAST_NS])
         self.table.data[target] = mine
@@ -250,6 +258,10 @@ class Paths:
             packets=rows[:, PACKETS].copy(),
             bytes=rows[:, BYTES].copy(),
             holes=rows[:, HOLES].copy(),
+            carried=rows[:, CARRIED].copy(),
+            ce_packets=rows[:, CE].copy(),
+            icrc_right=rows[:, ICRC_RIGHT].copy(),
+            icrc_wrong=rows[:, ICRC_WRONG].copy(),
             first_ns=np.where(rows[:, FIRST_NS] == NEVER, 0, rows[:, FIRST_NS]),
             last_ns=rows[:, LAST_NS].copy(),
         )

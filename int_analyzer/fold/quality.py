@@ -10,7 +10,7 @@ from int_analyzer._jit import inlined
 from int_analyzer.columns import get
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.formats.dialect import DIALECTS
-from int_analyzer.schema import FORMAT_INT_05, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, FORMAT_LIST
+from int_analyzer.schema import FORMAT_INT_05, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX, FORMAT_LIST, ICRC_STATES
 from int_analyzer.status import STATUSES, WARNINGS
 
 # Words of `counters` (int64): the totals.
@@ -37,8 +37,9 @@ from int_analyzer.status import STATUSES, WARNINGS
     LINKS_IGNORED,
     MISSED,
 ) = range(21)
-"""FIRST_NS and LAST_NS are the extremes, OPENING_NS and CLOSING_NS the times of the first and last packets that have one; MISSED are
-packets that a live capture let go of: nothing else is known of them."""
+ICRC = 24
+"""ICRC + state (schema.ICRC_STATES) counts RoCEv2 packets. FIRST_NS and LAST_NS are the extremes, OPENING_NS and CLOSING_NS the times of
+the first and last packets that have one; MISSED are packets that a live capture let go of: nothing else is known of them."""
 
 COUNTS = {
     "packets": PACKETS,
@@ -128,12 +129,14 @@ class Quality:
         counts = {name: int(self.counters[word]) for name, word in COUNTS.items()}
         if counts["first_ns"] == NEVER:
             counts["first_ns"] = 0
+        icrc = {name: int(self.counters[ICRC + state]) for state, name in ICRC_STATES.items()}
         formats = {entry.id: entry.name for entry in FORMAT_LIST}
         statuses = [status.name for status in STATUSES]
         by_format = self.counters[BY_FORMAT:].reshape(32, 256)
         return {
             "counts": counts,
             "statuses": self._named(STATUS, statuses),
+            "icrc": {name: packets for name, packets in icrc.items() if packets},
             "warnings": self._named(WARNING, [warning.name for warning in WARNINGS]),
             "formats": {name: int(by_format[number].sum()) for number, name in formats.items() if by_format[number].any()},
             "status_by_format": {

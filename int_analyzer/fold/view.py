@@ -64,6 +64,10 @@ class PathView:
     packets: Array
     bytes: Array
     holes: Array  # packets with E, M or O set, or a cut stack
+    carried: Array  # packets that carried the path in a stack of their own: of these are the next three
+    ce_packets: Array
+    icrc_right: Array
+    icrc_wrong: Array
     first_ns: Array
     last_ns: Array
 
@@ -157,7 +161,14 @@ class ConnectionView:
     cnp_packets: Array
     cnp_delay_count: Array  # CNPs with a marked packet before them
     cnp_delay_sum: Array  # float64: ns from the first marked packet since the last CNP
+    cnp_delay_min: Array  # 0 where cnp_delay_count is
     cnp_delay_max: Array
+    cnp_peak: Array  # CNPs in the densest window of notification.WINDOW_NS
+    icrc_right: Array  # of the sample, copies too
+    icrc_wrong: Array
+    icrc_unchecked: Array  # of the sample, not checkable
+    resent_messages: Array  # whole SENDs and WRITEs of which packets were sent again
+    resent_share_max: Array  # float64: the largest share of packets sent again in one of these
     messages: dict[str, Array]  # begun, by kind: send, write, read, atomic
     immediates: Array
     invalidates: Array
@@ -290,6 +301,8 @@ class View:
     table was full: hops_ignored (no room for their queue), paths_ignored (packets on a path that was not kept), streams_ignored
     (report or mirror rows whose sequence or drop reason was not counted), links_ignored (pairs of hops of which no clock was compared)"""
     statuses: dict[str, int] = field(default_factory=dict)
+    icrc: dict[str, int] = field(default_factory=dict)
+    """RoCEv2 packets of the sample by the state of their ICRC (schema.ICRC_STATES)"""
     warnings: dict[str, int] = field(default_factory=dict)
     formats: dict[str, int] = field(default_factory=dict)
     status_by_format: dict[tuple[str, str], int] = field(default_factory=dict)

@@ -56,6 +56,10 @@ def _quality_lines(quality: Quality) -> Iterator[tuple[str, str]]:
     yield from _loss_lines(quality)
     if quality.ce_packets or quality.cnp_packets:
         yield "congestion", f"{things(quality.ce_packets, 'packet')} marked CE, {things(quality.cnp_packets, 'CNP')}"
+    if quality.icrc is not None:
+        told = f"{count(quality.icrc.ok)} right, {count(quality.icrc.bad)} wrong, {count(quality.icrc.not_checkable)} not checkable"
+        reasons = _counted(quality.icrc.reasons)
+        yield "ICRCs", f"{told} ({reasons})" if reasons else told
     for position, damage in enumerate(quality.damages):
         place = f"{damage.get('file')} at byte {damage.get('offset')}" if damage.get("offset") is not None else f"{damage.get('file')}"
         yield "" if position else "damage", f"{place}: {damage.get('reason')}; what was whole before is used"

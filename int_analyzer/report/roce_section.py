@@ -28,13 +28,16 @@ def roce_lines(roce: RoceSummary) -> Iterator[tuple[str, str]]:
     kinds = ", ".join(f"{figure.count(number)} {kind.upper()}" for kind, number in roce.messages.items() if number)
     states = (
         *((roce.completed, "completed"), (roce.one_sided, "one-sided"), (roce.partial, "with packets missing")),
-        (roce.unanswered, "unanswered"),
+        *((roce.unanswered, "unanswered"), (roce.resent_messages, "with packets sent again")),
     )
     ends = ", ".join(f"{figure.count(number)} {state}" for number, state in states if number)
     if kinds or ends:
         yield "messages", "; ".join(part for part in (kinds, ends) if part)
     if roce.ce_ratio or roce.cnps:
-        delay = f", {figure.duration(roce.cnp_delay_ns)} after the first mark" if roce.cnp_delay_ns is not None else ""
+        delay = ""
+        if roce.cnp_delay_ns is not None:
+            mean, least = figure.duration(roce.cnp_delay_ns), figure.duration(roce.cnp_delay_min_ns)
+            delay = f", {mean} after the first mark (at least {least})"
         yield "ECN", f"{figure.share(roce.ce_ratio)} marked CE, {figure.things(roce.cnps, 'CNP')}{delay}"
     for measure, title in (("retransmission", "sent again"), ("fct", "slowest"), ("rtt", "RTT")):
         yield from _worst_lines(roce.worst.get(measure, [])[:_WORST], measure, title)

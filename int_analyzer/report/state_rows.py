@@ -26,6 +26,7 @@ FLOW_MEANINGS = {
     "bytes": "bytes on the wire; of a packet in a report or mirror, its IP bytes",
     "telemetry_packets": "packets with telemetry",
     "ce_packets": "packets marked CE (ECN)",
+    "ce_ratio": "share of packets marked CE",
     "cnp_packets": "congestion notification packets that went this way",
     "path": "egress ports from the source on, by the last packet with a whole stack",
     "path_changes": "how often it took another path",

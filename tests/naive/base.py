@@ -57,6 +57,9 @@ class Base:
         self.in_report = False
         self.link_type = 0
         self.udp_checksum = 0
+        # What the ICRC needs of the layers around the BTH.
+        self.ip_at = self.udp_at = 0
+        self.is_fragment = self.behind_int = False
         # Hops of a cut stack that were not captured: those nearest the source.
         self.missing = 0
         self.dialect: str | None = None

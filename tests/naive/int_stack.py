@@ -26,6 +26,7 @@ class IntStack(Base):
         """Write what was measured over UDP, and read on behind the INT header."""
         npt = self.int_over_ports(result, located)
         behind = result["next"]
+        self.behind_int = True
         if behind is None:
             return
         if npt == 2:

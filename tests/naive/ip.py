@@ -59,6 +59,7 @@ class Ip(Base):
     def ip_columns(self, **columns: int) -> None:
         """A new IP header: its columns replace those of the packet around it."""
         self.packet.update(src_port=0, dst_port=0, ip_id=0)
+        self.is_fragment = False
         self.packet.update(columns)
 
     def ipv4(self, at: int, end: int, limit: int, level: int) -> None:
@@ -91,6 +92,7 @@ class Ip(Base):
             ip_id=self.u(at + 4, 2),
             ip_bytes=total,
         )
+        self.ip_at = at
         self.ipv4_options(at + 20, at + header)
         at += header
         fragment = self.u(at - header + 6, 2)
@@ -98,6 +100,7 @@ class Ip(Base):
             raise Stop("fragment", at)
         if fragment & 0x2000:
             self.warnings.add("fragment-first")
+            self.is_fragment = True
         self.transport(protocol, at, ip_end, limit, level, bool(fragment & 0x2000))
 
     def ipv4_options(self, at: int, end: int) -> None:
@@ -150,6 +153,7 @@ class Ip(Base):
             ttl=self.data[at + 7],
             ip_bytes=40 + length,
         )
+        self.ip_at = at
         at += 40
         first_fragment = False
         headers = 0
@@ -175,7 +179,7 @@ class Ip(Base):
                     raise Stop("fragment", at + size)
                 if fragment & 1:
                     self.warnings.add("fragment-first")
-                    first_fragment = True
+                    first_fragment = self.is_fragment = True
             at += size
         self.transport(following, at, ip_end, limit, level, first_fragment)
 

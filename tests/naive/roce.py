@@ -8,9 +8,13 @@
 #           extension not in avail: bth-extension-truncated at the first that is not whole; the whole ones are kept; payload stands
 #           payload, ICRC by declared UDP end (clipped by declared IP end, not by a parent that is shorter); ICRC absent if not in avail.
 #           TVer ≠ 0: w bth-version.
+#           icrc_check, in this order: cut (no ICRC), fragment, unknown-opcode, zero (ICRC 0), ok (matches what is left of the packet
+#           without all that stands between its headers), altered (Lumina; IPv4 options, IPv6 extension headers or anything else between
+#           IP and UDP; anything between UDP and BTH but INT over UDP that was read without a fault), bad.
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 from int_analyzer import schema
@@ -54,6 +58,7 @@ class Roce(Base):
         self.need(at, 12, limit, "bth-truncated")
         self.found(schema.FORMAT_ROCE)
         opcode, flags = self.data[at], self.data[at + 1]
+        whole = self.status == "ok"
         pad = flags >> 4 & 3
         row = self.roce = blank(schema.ROCE)
         row.update(packet=0, opcode=opcode, se=flags >> 7, migreq=flags >> 6 & 1, pad=pad, transport_version=flags & 15)
@@ -66,6 +71,7 @@ class Roce(Base):
             self.fail("bth-opcode-unknown", at)
             if end - 4 >= position:
                 self.icrc(row, end, limit)
+            row["icrc_check"] = self.icrc_state(row, at, end, whole)
             return
         size = sum(EXTENSION_BYTES[name] for name in OPCODES[opcode])
         payload = end - position - size - pad - 4
@@ -82,12 +88,42 @@ class Roce(Base):
             position += EXTENSION_BYTES[name]
         if payload >= 0:
             self.icrc(row, end, limit)
+        row["icrc_check"] = self.icrc_state(row, at, end, whole)
 
     def icrc(self, row: dict[str, Any], end: int, limit: int) -> None:
         """The last 4 bytes of the UDP payload as declared, if they were captured (§6.3)."""
         if end <= limit:
             row["icrc_raw"] = self.u(end - 4, 4)
             row["present"] |= schema.HAS_ICRC
+
+    def icrc_state(self, row: dict[str, Any], at: int, end: int, whole: bool) -> int:
+        """What the ICRC says of the packet (§6.3)."""
+        if row["icrc_raw"] is None:
+            return schema.ICRC_CUT
+        if self.is_fragment:
+            return schema.ICRC_FRAGMENT
+        if row["opcode"] not in OPCODES:
+            return schema.ICRC_OPCODE
+        if row["icrc_raw"] == 0:
+            return schema.ICRC_ZERO
+        header = 20 if self.packet["ip_version"] == 4 else 40
+        ip, udp = bytearray(self.data[self.ip_at : self.ip_at + header]), bytearray(self.data[self.udp_at : self.udp_at + 8])
+        transport = bytearray(self.data[at : end - 4])
+        size = 8 + len(transport) + 4
+        if header == 20:
+            ip[0], ip[1], ip[8], ip[9], ip[10:12] = 0x45, 0xFF, 0xFF, 17, b"\xff\xff"
+            ip[2:4] = (20 + size & 0xFFFF).to_bytes(2, "big")
+        else:
+            ip[0:4], ip[4:6], ip[6], ip[7] = b"\x6f\xff\xff\xff", (size & 0xFFFF).to_bytes(2, "big"), 17, 0xFF
+        udp[2:8] = self.packet["dst_port"].to_bytes(2, "big") + (size & 0xFFFF).to_bytes(2, "big") + b"\xff\xff"
+        transport[4] = 0xFF
+        if zlib.crc32(b"\xff" * 8 + ip + udp + transport).to_bytes(4, "little") == self.data[end - 4 : end]:
+            return schema.ICRC_OK
+        if any(mirror["kind"] == 4 for mirror in self.mirrors) or self.udp_at != self.ip_at + header:
+            return schema.ICRC_ALTERED
+        if at != self.udp_at + 8 and not (self.behind_int and whole):
+            return schema.ICRC_ALTERED
+        return schema.ICRC_BAD
 
     def extension(self, name: str, at: int, row: dict[str, Any]) -> None:
         """One extension header."""

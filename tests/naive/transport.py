@@ -107,6 +107,7 @@ class Transport(Base):
 
     def udp(self, at: int, end: int, limit: int, level: int, first_fragment: bool, after_int: bool, skip: int = 0) -> None:
         """UDP header, then whatever its payload is found to be; `skip` bytes of IFA stand between the two and are in no length."""
+        self.udp_at = at
         self.need(at, 8, limit, "udp-truncated")
         port, length = self.u(at + 2, 2), self.u(at + 4, 2)
         self.packet.update(src_port=self.u(at, 2), dst_port=port)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from int_analyzer.dissect.field import Field, Form, Header, flag, reserved
+from int_analyzer.schema import ICRC_ALTERED, ICRC_BAD, ICRC_FRAGMENT, ICRC_OK, ICRC_OPCODE, ICRC_ZERO
 
 _SPEC = "IBTA Vol.1"
 
@@ -109,6 +110,16 @@ IMMEDIATE = Header("bth.immdt", "ImmDt", f"{_SPEC} §9.3.6", (Field("immediate",
 INVALIDATE = Header("bth.ieth", "IETH", f"{_SPEC} §9.3.7", (_RKEY,))
 CNP = Header("bth.cnp", "CNP padding", f"{_SPEC} Annex A17 §17.9", (reserved(128),))
 ICRC = Header("bth", "ICRC", f"{_SPEC} §7.8.1, Annex A17 §17.3", (Field("icrc", 32, "as on the wire", Form.HEX, column="roce.icrc_raw"),))
+
+ICRC_REMARKS = {
+    ICRC_OK: "right: the packet is what its sender wrote",
+    ICRC_BAD: "wrong: the packet was damaged on the way, or its sender or the mirror does not write ICRCs",
+    ICRC_FRAGMENT: "not checkable: this is a fragment",
+    ICRC_ALTERED: "not checkable: what it covers may have been changed on the way, and cannot be put together again",
+    ICRC_OPCODE: "not checkable: the opcode is unknown",
+    ICRC_ZERO: "not checkable: none was written",
+}
+"""Remarks by the column icrc_check; one that was cut off is not shown."""
 
 EXTENSIONS = (RDETH, DETH, XRCETH, FETH, RETH, ATOMIC, AETH, ATOMIC_ACK, IMMEDIATE, INVALIDATE, CNP)
 """In the order of the bits of formats.roce.OPCODES, from bit 8 on, and of the wire."""
