@@ -54,7 +54,7 @@ bench: $(VENV)/.installed-dev ## ratios against C, libpcap, tcpdump and Python r
 docs: $(VENV)/.installed-dev ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
-accuracy: $(VENV)/.installed-dev ## simulate, analyse, score: docs/accuracy.md (about half an hour)
+accuracy: $(VENV)/.installed-dev ## simulate, run the labs, analyse, score: docs/accuracy.md (about an hour)
 	$(BIN)/python docs/accuracy.py
 
 notebooks: $(VENV)/.installed-dev ## run the notebooks and keep their outputs
