@@ -98,7 +98,7 @@ def shims(
     row: int,
     hop: int,
 ) -> tuple[int, int, int, int, int, int, int, int]:
-    """INT (once) and IOAM behind VXLAN-GPE, IOAM behind NSH: (next protocol, where or 0 if that is not known, what they gave together …)."""
+    """INT (once) and IOAM behind VXLAN-GPE, IOAM behind NSH: (next protocol, where or 0 if not known, what they gave together …)."""
     status, status_at, warnings, formats, hops, telemetry = OK, at, 0, 0, -1, FORMAT_NONE
     may_be_int = not in_nsh
     for number in range(MAXIMUM_SHIMS + 1):
