@@ -47,6 +47,14 @@ def test_the_port_of_an_incast_is_found_with_the_profile_beside_it(name: str, tm
     assert (result.findings[0].node_id, result.findings[0].port_id) == (root["node_id"], root["port_id"])
 
 
+def test_hosts_may_speak_ipv6(tmp_path: Path) -> None:
+    capture = generated(tmp_path, "--seconds", "0.008", "--ipv6")
+    (root,) = json.loads((tmp_path / "x.truth.json").read_text())["congested"]
+    result = analyze(str(capture), str(tmp_path / "x.profile.toml"))
+    assert (result.findings[0].node_id, result.findings[0].port_id) == (root["node_id"], root["port_id"])
+    assert all(":" in flow.src for flow in result.findings[0].culprits)
+
+
 def test_of_telemetry_that_names_no_node_the_analysis_says_so(tmp_path: Path) -> None:
     capture = generated(tmp_path, "--seconds", "0.008", "--snaplen", "256", "--format", "hpcc")
     finding = analyze(str(capture), str(tmp_path / "x.profile.toml")).findings[0]
@@ -156,6 +164,7 @@ def test_tshark_with_our_plugin_reads_what_we_read(name: str, tmp_path: Path) ->
         (["incats", "-o", "x.pcap"], "no scenario is called 'incats'"),
         (["incast", "-o", "x.pcap", "--format", "int-md-2"], "did you mean 'int-md-2.1'?"),
         (["incast", "-o", "x.pcap", "--format", "ioam-e2e"], "read and not written: it numbers packets"),
+        (["incast", "-o", "x.pcap", "--format", "mri", "--ipv6"], "mri is an option of IPv4"),
         (["incast", "-o", "x.pcap", "--mirror", "tap"], "known: none, erspan2, erspan3"),
         (["incast", "-o", "x.pcap", "--format", "report-2.0", "--mirror", "erspan3"], "only packets are mirrored"),
         (["incast", "-o", "x.pcap", "--leaves", "1"], "at least"),

@@ -22,6 +22,10 @@ from int_analyzer.synth.packets import operator_profile, write_capture
 from int_analyzer.synth.rows import MANAGEMENT, MIRRORS, Rows
 
 TRACE = small_trace()
+WRITTEN = [
+    *EMISSIONS.values(),
+    *(emission._replace(ip_version=6) for emission in EMISSIONS.values() if emission.ip_version == 4 and emission.name != "mri"),
+]
 
 
 def told(emission: Emission, mirror: int) -> list[dict[str, Any]]:
@@ -38,9 +42,8 @@ def read(path: Path, profile: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mirror", MIRRORS)
-@pytest.mark.parametrize("name", EMISSIONS)
-def test_a_capture_decodes_to_the_rows_of_its_trace(name: str, mirror: str, tmp_path: Path) -> None:
-    emission = EMISSIONS[name]
+@pytest.mark.parametrize("emission", WRITTEN, ids=[f"{emission.name}-ipv{emission.ip_version}" for emission in WRITTEN])
+def test_a_capture_decodes_to_the_rows_of_its_trace(emission: Emission, mirror: str, tmp_path: Path) -> None:
     profile = tmp_path / "profile.toml"
     profile.write_text(operator_profile(TRACE, emission))
     write_capture(TRACE, str(tmp_path / "x.pcap"), emission, mirror=MIRRORS[mirror], compiled=False)

@@ -252,6 +252,20 @@ def test_int_is_found_by_the_dscp_of_the_preferences(tmp_path: Path) -> None:
 
 
 @needs_tshark
+def test_int_over_tcp_is_found_by_its_dscp(tmp_path: Path) -> None:
+    dscp = {"int_dscp": (23, 63)}
+    chosen = [(name, data) for name, (data, twin, *_) in mutate.corner_cases().items() if name.startswith("tcp ") and twin == dscp]
+    rows = kernel.decode([(data, len(data), 0) for _, data in chosen], 1, dscp, compiled=False)
+    assert sum(bool(row["hops"]) for row in rows) > 8
+    by_dscp = ("-o", "int.dscp_value:23", "-o", "int.dscp_mask:63")
+    packets = packets_of(tmp_path, written(tmp_path, [data for _, data in chosen]), *by_dscp)
+    for (name, _), row, packet in zip(chosen, rows, packets, strict=True):
+        assert hops_of(packet) == hop_rows(row), name
+    cuts = [(cut, len(data), 0) for _, data in chosen[::4] for cut in mutate.cuts(data) if len(cut) > 33]
+    assert tshark(tmp_path, written(tmp_path, cuts), "-V", *by_dscp).count("Frame Number:") == len(cuts)
+
+
+@needs_tshark
 def test_plain_roce_stays_as_it_is_whole_and_cut(tmp_path: Path) -> None:
     data = WORKED["01_rocev2_ipv4_rc_write_only"]
     plain = [data, *(mutate.opcode_frame(opcode) for opcode in range(0, 256, 3)), *(frame for _, frame in mutate.tunnels(data))]

@@ -22,7 +22,6 @@ WIDTHS = {
     "put_u24": (3, "big"),
     "put_u32": (4, "big"),
     "put_u48": (6, "big"),
-    "put_u56": (7, "big"),
     "put_u64": (8, "big"),
     "put_le16": (2, "little"),
     "put_le32": (4, "little"),

@@ -97,6 +97,7 @@ def generate(
     format_: Annotated[
         str, typer.Option("--format", metavar="NAME", help="How the fabric tells of its packets: see below.")
     ] = "int-md-2.1",
+    ipv6: Annotated[bool, typer.Option("--ipv6", help="Let the hosts speak IPv6.")] = False,
     mirror: Annotated[
         str | None,
         typer.Option(
@@ -120,6 +121,7 @@ def generate(
     from int_analyzer.cli.progress import counting_bar
     from int_analyzer.errors import SourceError
     from int_analyzer.output import STANDARD
+    from int_analyzer.schema import FORMAT_MRI
     from int_analyzer.synth.emission import EMISSIONS, UNWRITTEN
     from int_analyzer.synth.packets import write_capture, write_companions
     from int_analyzer.synth.rows import MIRRORS
@@ -128,6 +130,10 @@ def generate(
     if format_ in UNWRITTEN:
         raise typer.BadParameter(f"--format: {format_} is read and not written: {UNWRITTEN[format_]}")
     emission = EMISSIONS[_known(format_, EMISSIONS, "--format")]
+    if ipv6:
+        if emission.telemetry == FORMAT_MRI:
+            raise typer.BadParameter(f"--ipv6: {emission.name} is an option of IPv4")
+        emission = emission._replace(ip_version=6)
     if mirror is not None and not emission.mirrored:
         raise typer.BadParameter(f"--mirror: {emission.name} is sent by the switches themselves; only packets are mirrored")
     around = MIRRORS[_known(mirror, MIRRORS, "--mirror")] if mirror is not None else MIRRORS["erspan3"] if emission.mirrored else 0

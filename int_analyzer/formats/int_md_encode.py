@@ -1,8 +1,7 @@
 """Writing of INT over UDP: shim, metadata header and stack of INT-MD v1.0 and v2.x, and the header of INT-MX (formats/int_md, int_stack).
 
-The layout follows the packet's dialect, so that what a vendor writes can be written too. Level-2 ids stand where there are no level-1
-ids; reserved bits, the checksum complement and items that the dialect does not use are filled with ones. No column keeps the data that
-only the source of a domain adds: the header announces none.
+The layout follows the packet's dialect, so that what a vendor writes can be written too. No column keeps the data that only the source
+of a domain adds: the header announces none.
 """
 
 from __future__ import annotations
@@ -11,33 +10,13 @@ from typing import Any
 
 from int_analyzer._jit import kernel
 from int_analyzer.columns import get
-from int_analyzer.formats.dialect import (
-    FLAGS_AT,
-    LAYOUT,
-    LEVEL2_WORDS,
-    RESERVED_1,
-    RESERVED_2,
-    TIME_WORDS,
-    UNUSED,
-    VERSION,
-    bits_set,
-    words_per_hop,
-)
+from int_analyzer.formats.dialect import FLAGS_AT, LAYOUT, VERSION
 from int_analyzer.formats.int_md import TYPE_HOP_BY_HOP, TYPE_MX
-from int_analyzer.formats.int_stack import FLAG_COPY, FLAG_DISCARD, FLAG_EXCEEDED, FLAG_MTU, ONES_4, ONES_8
-from int_analyzer.schema import (
-    ABSENT8,
-    HAS_BUFFER,
-    HAS_EGRESS_TIME,
-    HAS_INGRESS_PORT,
-    HAS_INGRESS_TIME,
-    HAS_LATENCY,
-    HAS_NODE,
-    HAS_QUEUE,
-    HAS_UTILISATION,
-)
+from int_analyzer.formats.int_stack import FLAG_COPY, FLAG_DISCARD, FLAG_EXCEEDED, FLAG_MTU
+from int_analyzer.formats.int_stack_encode import hop_words, put_hop
+from int_analyzer.schema import ABSENT8
 from int_analyzer.wire.read import Buffer
-from int_analyzer.wire.write import put_u8, put_u16, put_u32, put_u64
+from int_analyzer.wire.write import put_u8, put_u16, put_u32
 
 _SHIM, _HEADER_1, _HEADER_2 = 4, 8, 12
 _NPT_ORIGINAL_PORT = 1
@@ -46,16 +25,15 @@ _NPT_ORIGINAL_PORT = 1
 @kernel
 def int_md_bytes(columns: Any, row: int, hops: int) -> int:
     """Bytes of shim, header and a stack of `hops` hops."""
-    dialect = get(columns, "packets.dialect", row)
-    header = _HEADER_1 if LAYOUT[dialect] == 1 else _HEADER_2
-    return _SHIM + header + 4 * hops * _hop_words(columns, row, dialect)
+    header = _HEADER_1 if LAYOUT[get(columns, "packets.dialect", row)] == 1 else _HEADER_2
+    return _SHIM + header + 4 * hops * hop_words(columns, row)
 
 
 @kernel
 def put_int_md(buffer: Buffer, at: int, columns: Any, row: int, hops: int, port: int) -> None:
     """Shim, header and stack of the packet's first `hops` hops. With a `port` of INT (v2.x) the shim keeps the original one, NPT 1."""
     dialect = get(columns, "packets.dialect", row)
-    words = _hop_words(columns, row, dialect)
+    words = hop_words(columns, row)
     flags, remaining = get(columns, "packets.telemetry_flags", row), get(columns, "packets.remaining_hops", row)
     size = int_md_bytes(columns, row, hops)
     if LAYOUT[dialect] == 1:
@@ -76,7 +54,7 @@ def put_int_md(buffer: Buffer, at: int, columns: Any, row: int, hops: int, port:
         put_u16(buffer, at + 10, 0)
     first = get(columns, "packets.first_hop", row)
     for wire in range(hops):
-        _put_hop(buffer, at + size - 4 * words * (wire + 1), columns, row, first + wire, dialect)
+        put_hop(buffer, at + size - 4 * words * (wire + 1), columns, row, first + wire)
 
 
 @kernel
@@ -107,65 +85,3 @@ def _shim_2(buffer: Buffer, at: int, kind: int, size: int, columns: Any, row: in
 def _stored_dscp(columns: Any, row: int) -> int:
     stored = get(columns, "packets.original_dscp", row)
     return 0 if stored == ABSENT8 else stored
-
-
-@kernel
-def _hop_words(columns: Any, row: int, dialect: int) -> int:
-    return words_per_hop(get(columns, "packets.instructions", row), TIME_WORDS[dialect], LEVEL2_WORDS[dialect])
-
-
-@kernel
-def _put_hop(buffer: Buffer, at: int, columns: Any, row: int, hop: int, dialect: int) -> None:
-    """One hop, its items in the order of their bits; what is not present is all ones."""
-    instructions, present = get(columns, "packets.instructions", row), get(columns, "hops.present", hop)
-    if instructions & 0x8000 != 0:
-        put_u32(buffer, at, get(columns, "hops.node_id", hop) if present & HAS_NODE != 0 else ONES_4)
-        at += 4
-    ports = present & HAS_INGRESS_PORT != 0
-    ingress, egress = get(columns, "hops.ingress_port", hop), get(columns, "hops.egress_port", hop)
-    if instructions & 0x4000 != 0:
-        put_u32(buffer, at, ingress << 16 | egress if ports else ONES_4)
-        at += 4
-    if instructions & 0x2000 != 0:
-        used = present & HAS_LATENCY != 0 and UNUSED[dialect] & 0x2000 == 0
-        put_u32(buffer, at, get(columns, "hops.hop_latency_raw", hop) if used else ONES_4)
-        at += 4
-    if instructions & 0x1000 != 0:
-        queue = get(columns, "hops.queue_id", hop) << 24 | get(columns, "hops.queue_depth_raw", hop)
-        put_u32(buffer, at, queue if present & HAS_QUEUE != 0 else ONES_4)
-        at += 4
-    if instructions & 0x0800 != 0:
-        time = get(columns, "hops.ingress_time_raw", hop) if present & HAS_INGRESS_TIME != 0 else ONES_8
-        at = _put_time(buffer, at, time, dialect)
-    if instructions & 0x0400 != 0:
-        time = get(columns, "hops.egress_time_raw", hop) if present & HAS_EGRESS_TIME != 0 else ONES_8
-        at = _put_time(buffer, at, time, dialect)
-    if instructions & 0x0200 != 0:
-        known = ports and instructions & 0x4000 == 0
-        if LEVEL2_WORDS[dialect] == 2:
-            put_u32(buffer, at, ingress if known else ONES_4)
-            put_u32(buffer, at + 4, egress if known else ONES_4)
-            at += 8
-        else:
-            put_u32(buffer, at, ingress << 16 | egress if known else ONES_4)
-            at += 4
-    if instructions & 0x0100 != 0:
-        put_u32(buffer, at, get(columns, "hops.tx_utilisation_raw", hop) if present & HAS_UTILISATION != 0 else ONES_4)
-        at += 4
-    if LAYOUT[dialect] == 2 and instructions & 0x0080 != 0:
-        occupancy = get(columns, "hops.buffer_id", hop) << 24 | get(columns, "hops.buffer_depth_raw", hop)
-        put_u32(buffer, at, occupancy if present & HAS_BUFFER != 0 else ONES_4)
-        at += 4
-    for _ in range(bits_set(instructions & ((RESERVED_1 if LAYOUT[dialect] == 1 else RESERVED_2) | 1))):
-        put_u32(buffer, at, ONES_4)
-        at += 4
-
-
-@kernel
-def _put_time(buffer: Buffer, at: int, time: int, dialect: int) -> int:
-    """A time in the dialect's width: where it ends."""
-    if TIME_WORDS[dialect] == 2:
-        put_u64(buffer, at, time)
-        return at + 8
-    put_u32(buffer, at, time)
-    return at + 4

@@ -9,7 +9,7 @@ from int_analyzer._jit import kernel
 from int_analyzer.columns import get
 from int_analyzer.formats.dialect import bits_set
 from int_analyzer.formats.ioam import TYPE_INCREMENTAL, TYPE_PREALLOCATED
-from int_analyzer.formats.ioam_trace import NOT_POPULATED, SNAPSHOT
+from int_analyzer.formats.ioam_trace import NO_SNAPSHOT, SNAPSHOT
 from int_analyzer.schema import (
     HAS_BUFFER,
     HAS_DATA,
@@ -23,13 +23,13 @@ from int_analyzer.schema import (
 )
 from int_analyzer.wire.ip import OPTION_IOAM
 from int_analyzer.wire.read import Buffer
-from int_analyzer.wire.write import put_u8, put_u16, put_u24, put_u32, put_u56, put_u64, put_zeros
+from int_analyzer.wire.write import put_u8, put_u16, put_u32, put_u64, put_zeros
 
 _EXTENSION, _CARRIER, _TRACE = 4, 4, 8
 """The extension header with the padding that aligns the option to 4 bytes; what stands before a trace, option or shim; its header."""
 _PADDING = 0x0100
 """PadN of two bytes; of four with two zeros."""
-_NO_SCHEMA = 0x00FFFFFF
+_ONES = -1
 
 
 @kernel
@@ -103,56 +103,43 @@ def _node_bytes(trace_type: int) -> int:
 
 @kernel
 def _put_node(buffer: Buffer, at: int, trace_type: int, columns: Any, hop: int) -> None:
-    """One node's data, fields in the order of their bits; what is not present is all ones."""
-    present = get(columns, "hops.present", hop)
-    node = get(columns, "hops.node_id", hop) if present & HAS_NODE != 0 else -1
-    limit = get(columns, "hops.hop_limit", hop) if present & HAS_HOP_LIMIT != 0 else 0xFF
-    ingress = get(columns, "hops.ingress_port", hop) if present & HAS_INGRESS_PORT != 0 else NOT_POPULATED
-    egress = get(columns, "hops.egress_port", hop) if present & HAS_EGRESS_PORT != 0 else NOT_POPULATED
-    time = get(columns, "hops.ingress_time_raw", hop) if present & HAS_INGRESS_TIME != 0 else -1
-    data = get(columns, "hops.namespace_data", hop) if present & HAS_DATA != 0 else -1
-    if trace_type & 0x800000 != 0:
-        put_u8(buffer, at, limit)
-        put_u24(buffer, at + 1, node)
-        at += 4
-    if trace_type & 0x400000 != 0:
-        put_u16(buffer, at, ingress)
-        put_u16(buffer, at + 2, egress)
-        at += 4
-    if trace_type & 0x200000 != 0:
-        put_u32(buffer, at, time >> 32)
-        at += 4
-    if trace_type & 0x100000 != 0:
-        put_u32(buffer, at, time)
-        at += 4
-    if trace_type & 0x080000 != 0:
-        put_u32(buffer, at, get(columns, "hops.hop_latency_raw", hop) if present & HAS_LATENCY != 0 else NOT_POPULATED)
-        at += 4
-    if trace_type & 0x040000 != 0:
-        put_u32(buffer, at, data)
-        at += 4
-    if trace_type & 0x020000 != 0:
-        put_u32(buffer, at, get(columns, "hops.queue_depth_raw", hop) if present & HAS_DEPTH != 0 else NOT_POPULATED)
-        at += 4
-    if trace_type & 0x010000 != 0:
-        put_u32(buffer, at, NOT_POPULATED)
-        at += 4
-    if trace_type & 0x008000 != 0:
-        put_u8(buffer, at, limit)
-        put_u56(buffer, at + 1, node)
-        at += 8
-    if trace_type & 0x004000 != 0:
-        put_u32(buffer, at, ingress)
-        put_u32(buffer, at + 4, egress)
-        at += 8
-    if trace_type & 0x002000 != 0:
-        put_u64(buffer, at, data)
-        at += 8
-    if trace_type & 0x001000 != 0:
-        put_u32(buffer, at, get(columns, "hops.buffer_depth_raw", hop) if present & HAS_BUFFER != 0 else NOT_POPULATED)
-        at += 4
-    for _ in range(bits_set((trace_type >> 2) & 0x3FF)):
-        put_u32(buffer, at, NOT_POPULATED)
-        at += 4
+    """One node's data, fields in the order of their bits."""
+    for bit in range(22):
+        if trace_type & (0x800000 >> bit) == 0:
+            continue
+        if bit >= 8 and bit <= 10:
+            put_u64(buffer, at, _field(bit, columns, hop))
+            at += 8
+        else:
+            put_u32(buffer, at, _field(bit, columns, hop))
+            at += 4
     if trace_type & SNAPSHOT != 0:
-        put_u32(buffer, at, _NO_SCHEMA)
+        put_u32(buffer, at, NO_SNAPSHOT)
+
+
+@kernel
+def _field(bit: int, columns: Any, hop: int) -> int:
+    """The field of a bit of the trace type; ones for what is not present, and for fields that no column tells of."""
+    present = get(columns, "hops.present", hop)
+    if bit == 0 or bit == 8:
+        wide = 56 if bit == 8 else 24
+        limit = get(columns, "hops.hop_limit", hop) if present & HAS_HOP_LIMIT != 0 else 0xFF
+        node = get(columns, "hops.node_id", hop) if present & HAS_NODE != 0 else _ONES
+        return limit << wide | node & ((1 << wide) - 1)
+    if bit == 1 or bit == 9:
+        wide = 32 if bit == 9 else 16
+        ingress = get(columns, "hops.ingress_port", hop) if present & HAS_INGRESS_PORT != 0 else _ONES
+        egress = get(columns, "hops.egress_port", hop) if present & HAS_EGRESS_PORT != 0 else _ONES
+        return ingress << wide | egress & ((1 << wide) - 1)
+    if bit <= 3 and present & HAS_INGRESS_TIME != 0:
+        time = get(columns, "hops.ingress_time_raw", hop)
+        return time >> 32 if bit == 2 else time
+    if bit == 4 and present & HAS_LATENCY != 0:
+        return get(columns, "hops.hop_latency_raw", hop)
+    if (bit == 5 or bit == 10) and present & HAS_DATA != 0:
+        return get(columns, "hops.namespace_data", hop)
+    if bit == 6 and present & HAS_DEPTH != 0:
+        return get(columns, "hops.queue_depth_raw", hop)
+    if bit == 11 and present & HAS_BUFFER != 0:
+        return get(columns, "hops.buffer_depth_raw", hop)
+    return _ONES

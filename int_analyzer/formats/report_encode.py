@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from int_analyzer._jit import kernel
 from int_analyzer.columns import get
 from int_analyzer.formats.dialect import SEQUENCE_FIELD, bits_set
@@ -28,9 +30,13 @@ from int_analyzer.schema import (
 from int_analyzer.wire.read import Buffer
 from int_analyzer.wire.write import put_u8, put_u16, put_u32, put_u64
 
-_ONES = 0xFFFFFFFF
+_ONES = -1
 _WITH_METADATA = 1
 """Report type of v2.0 with metadata bits and metadata; type 0 has the reported packet only."""
+PORTS, LATENCY, QUEUE, INGRESS_TIME, EGRESS_TIME, LEVEL_2, UTILISATION, BUFFER, DROP = 1, 2, 3, 4, 5, 6, 7, 8, 15
+"""Bits of the metadata of v2.0, 0 the most significant of 16."""
+_ITEMS_1 = np.array([PORTS, LATENCY, QUEUE, EGRESS_TIME, DROP, UTILISATION], dtype=np.int64)
+"""What the six bits of v1.0 ask for."""
 
 
 @kernel
@@ -77,49 +83,27 @@ def _put_05(buffer: Buffer, at: int, columns: Any, report: int) -> None:
     if kind == 0:
         return
     put_u32(buffer, at + 12, get(columns, "reports.node_id", report))
-    put_u32(buffer, at + 16, _ports(columns, report))
+    put_u32(buffer, at + 16, _item(PORTS, columns, report))
     if kind == 1:
-        put_u32(buffer, at + 20, _drop(columns, report))
+        put_u32(buffer, at + 20, _item(DROP, columns, report))
     else:
-        put_u32(buffer, at + 20, _queue(columns, report))
-        put_u32(buffer, at + 24, _egress_time(columns, report))
+        put_u32(buffer, at + 20, _item(QUEUE, columns, report))
+        put_u32(buffer, at + 24, _item(EGRESS_TIME, columns, report))
 
 
 @kernel
 def _put_1(buffer: Buffer, at: int, columns: Any, report: int) -> None:
-    bits = get(columns, "reports.metadata_bits", report)
-    words = 4 + bits_set(bits)
-    put_u32(
-        buffer,
-        at,
-        1 << 28
-        | words << 24
-        | get(columns, "reports.report_type", report) << 21
-        | bits << 15
-        | _flags(columns, report) << 6
-        | get(columns, "reports.hw_id", report),
-    )
+    bits, kind = get(columns, "reports.metadata_bits", report), get(columns, "reports.report_type", report)
+    head = 1 << 28 | (4 + bits_set(bits)) << 24 | kind << 21 | bits << 15
+    put_u32(buffer, at, head | _flags(columns, report) << 6 | get(columns, "reports.hw_id", report))
     put_u32(buffer, at + 4, get(columns, "reports.node_id", report))
     put_u32(buffer, at + 8, get(columns, "reports.sequence", report))
     put_u32(buffer, at + 12, get(columns, "reports.ingress_time_raw", report))
     at += 16
-    if bits & 0x20 != 0:
-        put_u32(buffer, at, _ports(columns, report))
-        at += 4
-    if bits & 0x10 != 0:
-        put_u32(buffer, at, _latency(columns, report))
-        at += 4
-    if bits & 0x08 != 0:
-        put_u32(buffer, at, _queue(columns, report))
-        at += 4
-    if bits & 0x04 != 0:
-        put_u32(buffer, at, _egress_time(columns, report))
-        at += 4
-    if bits & 0x02 != 0:
-        put_u32(buffer, at, _drop(columns, report))
-        at += 4
-    if bits & 0x01 != 0:
-        put_u32(buffer, at, _utilisation(columns, report))
+    for bit in range(len(_ITEMS_1)):
+        if bits & (0x20 >> bit) != 0:
+            put_u32(buffer, at, _item(_ITEMS_1[bit], columns, report))
+            at += 4
 
 
 @kernel
@@ -142,48 +126,20 @@ def _put_2(buffer: Buffer, at: int, columns: Any, report: int) -> None:
     put_u8(buffer, at + 10, (contents - 8) // 4 if kind == _WITH_METADATA else 0)
     put_u8(buffer, at + 11, _flags(columns, report) << 5 | get(columns, "reports.intermediate", report) << 4)
     if kind == _WITH_METADATA:
-        put_u16(buffer, at + 12, get(columns, "reports.metadata_bits", report))
+        bits = get(columns, "reports.metadata_bits", report)
+        put_u16(buffer, at + 12, bits)
         put_u16(buffer, at + 14, 0)
         put_u32(buffer, at + 16, 0)
-        _put_metadata_2(buffer, at + 20, columns, report)
-
-
-@kernel
-def _put_metadata_2(buffer: Buffer, at: int, columns: Any, report: int) -> None:
-    """Baseline metadata in bit order; what is not present is all ones."""
-    bits, present = get(columns, "reports.metadata_bits", report), get(columns, "reports.present", report)
-    if bits & 0x4000 != 0:
-        put_u32(buffer, at, _ports(columns, report))
-        at += 4
-    if bits & 0x2000 != 0:
-        put_u32(buffer, at, _latency(columns, report))
-        at += 4
-    if bits & 0x1000 != 0:
-        put_u32(buffer, at, _queue(columns, report))
-        at += 4
-    if bits & 0x0800 != 0:
-        put_u64(buffer, at, get(columns, "reports.ingress_time_raw", report) if present & HAS_REPORT_INGRESS_TIME != 0 else -1)
-        at += 8
-    if bits & 0x0400 != 0:
-        put_u64(buffer, at, _egress_time(columns, report))
-        at += 8
-    if bits & 0x0200 != 0:
-        known = present & HAS_REPORT_L2 != 0
-        put_u32(buffer, at, get(columns, "reports.ingress_port_2", report) if known else _ONES)
-        put_u32(buffer, at + 4, get(columns, "reports.egress_port_2", report) if known else _ONES)
-        at += 8
-    if bits & 0x0100 != 0:
-        put_u32(buffer, at, _utilisation(columns, report))
-        at += 4
-    if bits & 0x0080 != 0:
-        occupancy = get(columns, "reports.buffer_id", report) << 24 | get(columns, "reports.buffer_depth_raw", report)
-        put_u32(buffer, at, occupancy if present & HAS_REPORT_BUFFER != 0 else _ONES)
-        at += 4
-    for _ in range(bits_set(bits & 0x007E)):
-        put_u32(buffer, at, _ONES)
-        at += 4
-    if bits & 0x0001 != 0:
-        put_u32(buffer, at, _drop(columns, report))
+        at += 20
+        for bit in range(1, 16):
+            if bits & (0x8000 >> bit) == 0:
+                continue
+            if bit == INGRESS_TIME or bit == EGRESS_TIME or bit == LEVEL_2:
+                put_u64(buffer, at, _item(bit, columns, report))
+                at += 8
+            else:
+                put_u32(buffer, at, _item(bit, columns, report))
+                at += 4
 
 
 @kernel
@@ -194,39 +150,25 @@ def _flags(columns: Any, report: int) -> int:
 
 
 @kernel
-def _ports(columns: Any, report: int) -> int:
-    if get(columns, "reports.present", report) & HAS_REPORT_PORTS == 0:
-        return _ONES
-    return get(columns, "reports.ingress_port", report) << 16 | get(columns, "reports.egress_port", report)
-
-
-@kernel
-def _latency(columns: Any, report: int) -> int:
-    known = get(columns, "reports.present", report) & HAS_REPORT_LATENCY != 0
-    return get(columns, "reports.hop_latency_raw", report) if known else _ONES
-
-
-@kernel
-def _queue(columns: Any, report: int) -> int:
-    if get(columns, "reports.present", report) & HAS_REPORT_QUEUE == 0:
-        return _ONES
-    return get(columns, "reports.queue_id", report) << 24 | get(columns, "reports.queue_depth_raw", report)
-
-
-@kernel
-def _egress_time(columns: Any, report: int) -> int:
-    known = get(columns, "reports.present", report) & HAS_REPORT_EGRESS_TIME != 0
-    return get(columns, "reports.egress_time_raw", report) if known else -1
-
-
-@kernel
-def _drop(columns: Any, report: int) -> int:
-    if get(columns, "reports.present", report) & HAS_REPORT_DROP == 0:
-        return _ONES
-    return get(columns, "reports.queue_id", report) << 24 | get(columns, "reports.drop_reason", report) << 16
-
-
-@kernel
-def _utilisation(columns: Any, report: int) -> int:
-    known = get(columns, "reports.present", report) & HAS_REPORT_UTILISATION != 0
-    return get(columns, "reports.tx_utilisation_raw", report) if known else _ONES
+def _item(bit: int, columns: Any, report: int) -> int:
+    """The item of a bit of v2.0's metadata; ones for what is not present, and for items that no column tells of."""
+    present = get(columns, "reports.present", report)
+    if bit == PORTS and present & HAS_REPORT_PORTS != 0:
+        return get(columns, "reports.ingress_port", report) << 16 | get(columns, "reports.egress_port", report)
+    if bit == LATENCY and present & HAS_REPORT_LATENCY != 0:
+        return get(columns, "reports.hop_latency_raw", report)
+    if bit == QUEUE and present & HAS_REPORT_QUEUE != 0:
+        return get(columns, "reports.queue_id", report) << 24 | get(columns, "reports.queue_depth_raw", report)
+    if bit == INGRESS_TIME and present & HAS_REPORT_INGRESS_TIME != 0:
+        return get(columns, "reports.ingress_time_raw", report)
+    if bit == EGRESS_TIME and present & HAS_REPORT_EGRESS_TIME != 0:
+        return get(columns, "reports.egress_time_raw", report)
+    if bit == LEVEL_2 and present & HAS_REPORT_L2 != 0:
+        return get(columns, "reports.ingress_port_2", report) << 32 | get(columns, "reports.egress_port_2", report)
+    if bit == UTILISATION and present & HAS_REPORT_UTILISATION != 0:
+        return get(columns, "reports.tx_utilisation_raw", report)
+    if bit == BUFFER and present & HAS_REPORT_BUFFER != 0:
+        return get(columns, "reports.buffer_id", report) << 24 | get(columns, "reports.buffer_depth_raw", report)
+    if bit == DROP and present & HAS_REPORT_DROP != 0:
+        return get(columns, "reports.queue_id", report) << 24 | get(columns, "reports.drop_reason", report) << 16
+    return _ONES

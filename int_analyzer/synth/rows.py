@@ -27,8 +27,8 @@ MANAGEMENT, COLLECTOR = 172 << 24 | 16 << 16, 192 << 24 | 2 << 8 | 1
 
 _RECORDS = PACKETS_PER_BATCH // 2
 """Packets of a batch, so that the hops of all find room."""
-_REPORTED_BYTES = 384
-"""A reported packet is cut behind its headers; this has room for all hops."""
+_REPORTED_BYTES = {4: 384, 6: 404}
+"""A reported packet is cut behind its headers; this has room for all hops, by IP version."""
 _ROCE_PORT, _UDP, _FULL_MEMBER = 4791, 17, 0xFFFF
 _IPV6_HOSTS = (0xFD - 0x100) << 56
 """fd00::/64, unique local, as the bits of an int64."""
@@ -63,7 +63,8 @@ class Rows:
     @property
     def surroundings(self) -> Surroundings:
         """What the encoder puts around these rows."""
-        return Surroundings(INT_PORT if self._emission.by_port else 0, REPORT_PORT, MANAGEMENT, COLLECTOR, _REPORTED_BYTES)
+        reported = _REPORTED_BYTES[self._emission.ip_version]
+        return Surroundings(INT_PORT if self._emission.by_port else 0, REPORT_PORT, MANAGEMENT, COLLECTOR, reported)
 
     def batches(self) -> Iterator[Columns]:
         """One batch after another, in the same columns."""

@@ -48,11 +48,6 @@ def put_u48(buffer: Buffer, offset: int, value: int) -> None:
     buffer[offset : offset + 6] = (int(value) & 0xFFFFFFFFFFFF).to_bytes(6, "big")
 
 
-@reader(_store(7))
-def put_u56(buffer: Buffer, offset: int, value: int) -> None:
-    buffer[offset : offset + 7] = (int(value) & 0xFFFFFFFFFFFFFF).to_bytes(7, "big")
-
-
 @reader(_store(8))
 def put_u64(buffer: Buffer, offset: int, value: int) -> None:
     buffer[offset : offset + 8] = (int(value) & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big")

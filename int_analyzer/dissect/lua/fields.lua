@@ -5,8 +5,8 @@
 --   tshark -X lua_script:int.lua -o int.ports:54321 -o intreport.ports:6000 -r mirror.pcap -V
 --
 -- Fields: int.shim.*, int.md.*, int.hop.* (in path order, hop 0 nearest the source), int.mx.*, intreport.*; what is wrong is int.status
--- and expert information. INT is found by structure, by UDP port or by DSCP (preferences). On the port of RoCE only what is INT is
--- taken; plain RoCE stays as it is.
+-- and expert information. INT is found by structure, by UDP port or by DSCP (preferences), over TCP by DSCP only. On the port of RoCE
+-- only what is INT is taken; plain RoCE stays as it is.
 
 --@declarations
 local int = Proto("int", "In-band Network Telemetry")
@@ -70,7 +70,7 @@ intreport.prefs.ports = Pref.range("UDP ports of telemetry reports", REPORT_PORT
 intreport.prefs.structure = Pref.bool("Find reports by their structure", STRUCTURE, "where no port announces them")
 
 local udp_length, dscp_4, dscp_6 = Field.new("udp.length"), Field.new("ip.dsfield.dscp"), Field.new("ipv6.tclass.dscp")
-local udp_port = Field.new("udp.dstport")
+local udp_port, tcp_port, tcp_length = Field.new("udp.dstport"), Field.new("tcp.srcport"), Field.new("tcp.len")
 local udp_table, protocol_table = DissectorTable.get("udp.port"), DissectorTable.get("ip.proto")
 local frame_dissector, ip_dissector, ipv6_dissector = Dissector.get("eth_maybefcs"), Dissector.get("ip"), Dissector.get("ipv6")
 local data_dissector = Dissector.get("data")

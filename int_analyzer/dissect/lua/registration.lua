@@ -2,9 +2,9 @@
 
 -- How INT at `at` in a UDP payload on a port of RoCE is told apart, or nil: DSCP, else structure where no BTH can begin.
 local function tell_apart(tvb, at, limit, declared, marked)
-  if marked and looks_like_int(tvb, at, limit, declared, LENGTHS) then return "dscp" end
+  if marked and looks_like_int(tvb, at, limit, declared, LENGTHS, UDP) then return "dscp" end
   if plausible_bth(tvb, at, limit) then return nil end
-  if int.prefs.structure and looks_like_int(tvb, at, limit, declared, HEAD) then return marked and "dscp" or "structure" end
+  if int.prefs.structure and looks_like_int(tvb, at, limit, declared, HEAD, UDP) then return marked and "dscp" or "structure" end
   return marked and "dscp" or nil
 end
 
@@ -80,7 +80,24 @@ int:register_heuristic("eth", function(tvb)
   return false
 end)
 
--- INT on a port of RoCE behind headers that the look ahead does not know.
+-- INT behind the options of a TCP header, or in front of them: only the DSCP announces it.
+local function dissect_int_in_tcp(pinfo, root)
+  local port, length = last(tcp_port), last(tcp_length)
+  if not port or not length or not marked_by_dscp() then return end
+  local tvb, at = port.source, port.offset
+  local header = 4 * floor(u8(tvb, at + 12) / 16)
+  if header < 20 then return end
+  local declared = at + header + length.value
+  local limit = math.min(tvb:len(), declared)
+  for _, begin in ipairs({ at + header, at + 20 }) do
+    if looks_like_int(tvb, begin, limit, declared, LENGTHS, TCP) then
+      dissect_int(tvb(begin, limit - begin):tvb(), pinfo, root, "dscp", declared - begin)
+      return
+    end
+  end
+end
+
+-- INT on a port of RoCE behind headers that the look ahead does not know, and INT over TCP.
 local late = Proto("int_late", "INT that is found late")
 local udp_payload = Field.new("udp.payload")
 function late.dissector(_, pinfo, root)
@@ -90,6 +107,7 @@ function late.dissector(_, pinfo, root)
     local located = tell_apart(tvb, 0, tvb:len(), declared_length(tvb), marked_by_dscp())
     if located then dissect_int(tvb, pinfo, root, located) end
   end
+  if not seen then dissect_int_in_tcp(pinfo, root) end
   seen = false
   give_back()
   return 0
@@ -102,11 +120,11 @@ end
 
 int:register_heuristic("udp", function(tvb, pinfo, root)
   local limit, declared, marked = tvb:len(), declared_length(tvb), marked_by_dscp()
-  if marked and looks_like_int(tvb, 0, limit, declared, LENGTHS) then
+  if marked and looks_like_int(tvb, 0, limit, declared, LENGTHS, UDP) then
     dissect_int(tvb, pinfo, root, "dscp")
     return true
   end
-  if int.prefs.structure and looks_like_int(tvb, 0, limit, declared, RESERVED_ZERO) then
+  if int.prefs.structure and looks_like_int(tvb, 0, limit, declared, RESERVED_ZERO, UDP) then
     dissect_int(tvb, pinfo, root, "structure")
     return true
   end

@@ -47,18 +47,19 @@ end
 -- ---------------------------------------------------------------------------------------------------------------- structure
 
 local HEAD, LENGTHS, RESERVED_ZERO = 0, 1, 2
+local TCP, UDP = 6, 17
 
-local function is_version_05(tvb, at, limit)
+local function is_version_05(tvb, at, limit, transport)
   local word, instructions = u32(tvb, at + 4), u16(tvb, at + 8)
   local count, most, total = floor(word / 0x10000) % 32, floor(word / 256) % 256, word % 256
   local behind = at + 4 * u8(tvb, at + 2)
   local size = behind - at - 16
   if behind > limit or u8(tvb, at) ~= 1 or size < 0 or count < 1 or total > most then return false end
-  return count == bits_set(instructions) and size == 4 * count * total and u8(tvb, behind - 4) == 17
+  return count == bits_set(instructions) and size == 4 * count * total and u8(tvb, behind - 4) == transport
 end
 
 -- Whether a shim and a metadata header that explain each other begin here.
-local function looks_like_int(tvb, at, limit, declared, asks)
+local function looks_like_int(tvb, at, limit, declared, asks, transport)
   if limit - at < 12 then return false end
   local first, word, instructions = u8(tvb, at), u32(tvb, at + 4), u16(tvb, at + 8)
   local version, hop_words = floor(word / 2 ^ 28), floor(word / 256) % 32
@@ -69,7 +70,7 @@ local function looks_like_int(tvb, at, limit, declared, asks)
     size, behind = 4 * length - 12, at + 4 * length
     if version > 1 then return false end
     if (asks == RESERVED_ZERO and both(word, 0x007FE000) ~= 0) or not fitting(1, version, instructions, hop_words, 0) then
-      return version == 0 and is_version_05(tvb, at, limit)
+      return version == 0 and is_version_05(tvb, at, limit, transport)
     end
   else
     if version ~= 2 or both(first, 0x0C) == 0x0C then return false end
@@ -167,17 +168,17 @@ local function summarise(pinfo, text)
   pinfo.cols.info:prepend(text .. "  ")
 end
 
--- INT from the beginning of a UDP payload. located: "port", "dscp" or "structure".
-local function dissect_int(tvb, pinfo, root, located)
-  local limit, declared = tvb:len(), declared_length(tvb)
+-- INT from the beginning of a UDP payload, or of `declared_in_tcp` bytes of TCP. located: "port", "dscp" or "structure".
+local function dissect_int(tvb, pinfo, root, located, declared_in_tcp)
+  local limit, declared, transport = tvb:len(), declared_in_tcp or declared_length(tvb), declared_in_tcp and TCP or UDP
   local tree = root:add(int, tvb(0, limit))
   seen = true
   local text, status, payload, next_port, next_protocol = "INT", nil, nil, nil, nil
-  local port = last(udp_port)
+  local port = transport == UDP and last(udp_port)
   port = port and port.value or pinfo.dst_port
   local function finish(item, name)
     if name then complain(tree, "int", item, name) end
-    if payload and payload < limit then
+    if payload and payload < limit and transport == UDP then
       if next_protocol then
         pcall(protocol_table.try, protocol_table, next_protocol, tvb(payload, limit - payload):tvb(), pinfo, root)
       elseif roce_dissectors[next_port] then
@@ -199,7 +200,7 @@ local function dissect_int(tvb, pinfo, root, located)
     stop, begin = 4 * length, 12
   end
   local old = layout == 1 and limit >= 12 and u8(tvb, 4) < 16 and not fitting(1, 0, u16(tvb, 8), u8(tvb, 6) % 32, 0)
-  local version_05 = old and is_version_05(tvb, 0, limit)
+  local version_05 = old and is_version_05(tvb, 0, limit, transport)
   local shim = tree:add(tvb(0, 4), "INT shim")
   add_header(shim, version_05 and H.SHIM_05 or (layout == 1 and H.SHIM_1 or H["SHIM_2_" .. npt]), tvb, 0)
   if kind < 1 or kind > 3 then return finish(shim, "int-shim-type") end
