@@ -92,6 +92,26 @@ def test_gaps_are_those_of_the_definition_although_marks_are_missing() -> None:
     np.testing.assert_allclose(found.gap[told], gaps[told] * US, atol=2)
 
 
+def halved(packets: list[Packet], seed: int) -> list[Packet]:
+    """What is left of them where every second one is missing in the capture."""
+    chance = random.Random(seed)
+    return [packet for packet in packets if chance.random() < 0.5]
+
+
+@pytest.mark.parametrize("member", range(MEMBERS))
+def test_the_late_member_is_named_although_half_of_the_packets_are_missing(member: int) -> None:
+    packets, _ = ring(MEMBERS, 200, late_from(member, 60))  # type: ignore[arg-type]
+    _, (trouble,) = jobs_in(halved(packets, member))
+    assert (trouble.host, trouble.cause) == (f"10.0.0.{member + 1}", "slow-compute")
+    assert trouble.excess == pytest.approx(300 * US, rel=0.05)
+
+
+def test_nobody_is_late_in_a_ring_of_which_half_of_the_packets_are_missing() -> None:
+    packets, _ = ring(MEMBERS, 200, lambda member, step: 0.0)
+    (job,), troubles = jobs_in(halved(packets, 1))
+    assert job.kind == "ring" and troubles == []
+
+
 def test_a_congested_path_acquits_the_member() -> None:
     packets, _ = ring(MEMBERS, 40, late_from(2, 15))  # type: ignore[arg-type]
     view = folded(packets).view()
@@ -141,6 +161,15 @@ def test_rounds_of_all_to_all_tell_who_gets_how_much() -> None:
 def test_an_even_all_to_all_has_no_hot_expert() -> None:
     (job,), troubles = jobs_in(rounds(5, 6, lambda target, number: 3))
     assert (job.balance, troubles) == (1.0, [])
+
+
+def test_the_hot_expert_is_named_although_half_of_the_packets_are_missing() -> None:
+    packets = rounds(8, 12, lambda target, number: 8 if target == 3 and number >= 4 else 2)
+    (job,), (trouble,) = jobs_in(halved(packets, 5))
+    assert (job.kind, len(job.members)) == ("all-to-all", 8)
+    assert (trouble.host, trouble.cause) == ("10.0.0.4", "hot-expert") and trouble.times >= 6
+    (job,), troubles = jobs_in(halved(rounds(8, 12, lambda target, number: 3), 5))
+    assert job.kind == "all-to-all" and troubles == []
 
 
 def test_all_to_all_without_silences_is_no_job() -> None:

@@ -1,4 +1,4 @@
-"""Messages from marks: whole ones only, by PSN, over its wrap, and against a naive pairing."""
+"""Messages from marks: whole ones and those known by one packet, by PSN, over its wrap, and against a naive pairing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from roce_reference import US, WRAP, expected_marks, folded
 from roce_traffic import MTU, Wire, traffic
 
-from int_analyzer.analysis.message import Messages, match_marks
+from int_analyzer.analysis.message import UNSEEN, Messages, match_marks
 from int_analyzer.fold.transport import KINDS
 from int_analyzer.fold.view import View
 
 
 def told(view: View, messages: Messages) -> list[tuple[object, ...]]:
-    """(direction, kind, begin, end, bytes) of every message."""
-    seen = view.connections
+    """(direction, kind, begin, end, packets, bytes) of every whole message."""
+    seen, messages = view.connections, messages.of(messages.whole)
     keys = list(zip(seen.src, seen.dst, seen.dest_qp.tolist(), strict=True))
     kinds = ["response" if response else KINDS[kind] for kind, response in zip(messages.kind, messages.response, strict=True)]
     columns = (messages.begin_ns, messages.end_ns, messages.packets, messages.bytes)
@@ -48,6 +48,25 @@ def test_a_message_without_its_first_or_last_packet_is_none() -> None:
     wire.message("send", 3, lost=(2,))
     wire.message("send", 3, lost=(1,))
     assert [row[3:] for row in matched(wire)] == [(3, 3 * MTU)]
+
+
+def test_a_message_is_known_by_its_first_or_its_last_packet_alone() -> None:
+    wire = Wire(psn=100)
+    begun = wire.message("write", 3, lost=(2,))[0].time
+    ended = wire.message("send", 3, lost=(0,))[-1].time
+    messages = match_marks(folded(wire.packets).view().journal)
+    rows = zip(messages.begin_ns, messages.end_ns, messages.psn, messages.last_psn, messages.bytes, messages.whole, strict=True)
+    assert list(rows) == [(begun, UNSEEN, 100, UNSEEN, 3 * MTU, False), (UNSEEN, ended, UNSEEN, 105, UNSEEN, False)]
+
+
+def test_the_begin_of_one_message_and_the_end_of_the_next_are_not_taken_for_one() -> None:
+    wire = Wire(psn=100)
+    wire.message("write", 3)
+    wire.message("write", 3, lost=(2,))
+    wire.message("write", 3, lost=(0,))
+    messages = match_marks(folded(wire.packets).view().journal)
+    assert messages.whole.tolist() == [True, False, False]
+    assert (messages.psn.tolist(), messages.last_psn.tolist()) == ([100, 103, UNSEEN], [102, UNSEEN, 108])
 
 
 def test_packets_that_overtake_each_other_are_matched_by_psn() -> None:

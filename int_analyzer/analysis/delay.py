@@ -80,7 +80,8 @@ ELSEWHERE, UNSEEN, UNTOLD = -1, -2, -3
 
 
 def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
-    """Every message with its time, what is usual, and its parts."""
+    """Every whole message with its time, what is usual, and its parts."""
+    messages = messages.of(messages.whole)
     completions = complete(view.connections, messages, view.answers)
     rows = np.flatnonzero(~messages.response & (completions.end_ns >= messages.begin_ns))
     measured = _Measured(view, units, messages, completions, rows)

@@ -110,7 +110,8 @@ def _iterations(ring: Ring) -> tuple[int | None, float | None, float | None, flo
 def _ring_member(ring: Ring, place: int, trouble: Trouble | None, clearance: Clearance) -> JobMember:
     label, reason, since_ns = HEALTHY, "", None
     successor = ring.members[(place + 1) % len(ring.members)]
-    own = find_late_chunks(ring.lateness[place])
+    lateness_of_chunks = ring.lateness_of(place)
+    own = find_late_chunks(lateness_of_chunks)
     link = find_late_chunks(ring.transfer[place] - median(ring.transfer, 0))
     if trouble is not None:
         label, since_ns = SLOW, trouble.start_ns
@@ -130,7 +131,7 @@ def _ring_member(ring: Ring, place: int, trouble: Trouble | None, clearance: Cle
         label=label,
         reason=reason,
         since_ns=since_ns,
-        own_ns=float(np.nansum(np.maximum(ring.lateness[place], 0))),
+        own_ns=float(np.nansum(np.maximum(lateness_of_chunks, 0))),
         wait_ns=float(np.nansum(ring.wait[place])),
         transfer_ns=float(np.nansum(ring.transfer[place])),
         step=_quantiles(ring.step_ns[place]),

@@ -67,7 +67,7 @@ def describe_recovery(view: View, throughput: Throughput, link: LossyLink) -> li
 def measure_throughput(view: View, link: LossyLink) -> Throughput:
     """Throughput of the messages of connections that cross a link, or did."""
     messages = match_marks(view.journal)
-    long = (messages.packets > 1) & (messages.end_ns > messages.begin_ns)
+    long = messages.whole & (messages.packets > 1) & (messages.end_ns > messages.begin_ns)
     own = messages.of(long & np.isin(view.connections.flow[messages.direction], link.flows))
     during = (own.end_ns >= link.start_ns) & (own.begin_ns <= link.end_ns)
     edges = np.linspace(link.start_ns, link.end_ns, STEPS + 1)

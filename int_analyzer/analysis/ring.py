@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.message import Messages
+from int_analyzer.analysis.message import UNSEEN, Messages
 from int_analyzer.fold.view import ConnectionView
 
 FEWEST_MEMBERS = 3
@@ -34,7 +34,8 @@ PAUSE_FACTOR, PAUSE_NS = 8.0, 50_000
 class Ring:
     """Members in the order in which chunks go round; float64[members, steps] each, NaN where a chunk was not seen; times from `origin_ns`.
 
-    begin and end: of the chunk that a member sends in a step. gap, wait and transfer: see above. pauses: bool[steps], gaps of all.
+    begin and end: of the chunk that a member sends in a step. gap, wait and transfer: see above. longest: what the gap is at most, where it
+    is known when one of both had come. pauses: bool[steps], gaps of all.
     """
 
     members: list[str]
@@ -43,6 +44,7 @@ class Ring:
     begin: Any
     end: Any
     gap: Any
+    longest: Any
     wait: Any
     pauses: Any
 
@@ -51,10 +53,14 @@ class Ring:
         """First to last packet of the chunk."""
         return self.end - self.begin
 
-    @property
-    def lateness(self) -> Any:
-        """What a member's gap is longer than that of the others in the same step."""
-        return self.gap - median(self.gap, 0)
+    def lateness_of(self, place: int) -> Any:
+        """What a member's gap is longer than that of the others in the same step, or, where none of theirs is known, than it can have been.
+
+        float64[steps], NaN where its own gap is not known, or nothing of the others': then it may be the pause of all.
+        """
+        others = median(np.delete(self.gap, place, axis=0), 0)
+        at_most = np.fmin.reduce(np.delete(self.longest, place, axis=0), axis=0)
+        return self.gap[place] - np.where(np.isnan(others), at_most, others)
 
     def pairs_of(self, place: int) -> list[tuple[str, str]]:
         """A member with its predecessor and with its successor."""
@@ -81,14 +87,14 @@ class _Edge:
 def find_rings(seen: ConnectionView, messages: Messages) -> list[Ring]:
     """All rings, those with most members first."""
     data = messages.of(messages.writes | messages.sends)
-    origin = int(data.begin_ns.min()) if len(data.begin_ns) else 0
+    origin = int(data.begin_ns[data.whole].min()) if data.whole.any() else 0
     rings = [_ring(seen, data, members, directions, origin) for members, directions in _circles(seen, data)]
     return sorted((ring for ring in rings if ring is not None), key=lambda ring: -len(ring.members))
 
 
 def _circles(seen: ConnectionView, data: Messages) -> list[tuple[list[str], list[int]]]:
     """Hosts that each send most to one other, and come back to the first; with each, the direction that carries most of it."""
-    sent = np.bincount(data.direction, data.bytes, len(seen.src))
+    sent = np.bincount(data.direction, np.maximum(data.bytes, 0), len(seen.src))
     by_pair: dict[tuple[str, str], tuple[float, float, int]] = {}
     total: dict[str, float] = {}
     for row in np.nonzero(sent)[0].tolist():
@@ -122,7 +128,7 @@ def _ring(seen: ConnectionView, data: Messages, members: list[str], directions: 
         # A chunk went before any that it could have waited for: no ring of steps.
         return None
     if excess > 0:
-        slowest = int(np.argmax([np.nanmean(_gap(chains[place], chains[place - 1], leads[place])) for place in range(len(chains))]))
+        slowest = int(np.argmax([_mean(_gap(chains[place], chains[place - 1], leads[place])) for place in range(len(chains))]))
         leads[slowest] -= excess
     first = np.cumsum([0, *(lead + 1 for lead in leads[1:])])
     first -= first.min()
@@ -135,7 +141,7 @@ def _ring(seen: ConnectionView, data: Messages, members: list[str], directions: 
     before = np.roll(own, 1, axis=0)
     gap = begin - np.maximum(own, before)
     common = median(gap, 0)
-    usual = np.nanmedian(common)
+    usual = median(common, 0)
     return Ring(
         members=members,
         chunk_bytes=chains[0].chunk_bytes,
@@ -143,26 +149,31 @@ def _ring(seen: ConnectionView, data: Messages, members: list[str], directions: 
         begin=begin,
         end=end,
         gap=gap,
+        longest=begin - np.fmax(own, before),
         wait=np.maximum(before - own, 0),
         pauses=common > max(PAUSE_FACTOR * usual, usual + PAUSE_NS),
     )
 
 
 def _edge(data: Messages, direction: int, origin: int) -> _Edge | None:
-    """The chunks of a direction by number; None if they are few, or of different length."""
+    """The chunks of a direction by number; None if they are few, or of different length. Where only one end was seen, the other is NaN."""
     own = data.of(data.direction == direction)
-    if len(own.psn) < FEWEST_STEPS:
+    whole = own.of(own.whole)
+    if len(whole.psn) < FEWEST_STEPS:
         return None
-    lengths, counts = np.unique(own.packets, return_counts=True)
+    lengths, counts = np.unique(whole.packets, return_counts=True)
     length = int(lengths[np.argmax(counts)])
-    equal = own.of(own.packets == length)
-    number, rest = np.divmod(equal.psn - equal.psn[0], length)
-    whole = rest == 0
-    if whole.sum() < max(EQUAL_SHARE * len(own.psn), FEWEST_STEPS):
+    equal = whole.of(whole.packets == length)
+    even = (equal.psn - equal.psn[0]) % length == 0
+    if even.sum() < max(EQUAL_SHARE * len(whole.psn), FEWEST_STEPS):
         return None
-    number = number[whole] - number[whole].min()
-    begin, end = np.full(number.max() + 1, np.nan), np.full(number.max() + 1, np.nan)
-    begin[number], end[number] = equal.begin_ns[whole] - origin, equal.end_ns[whole] - origin
+    begun, ended = own.of(own.begin_ns != UNSEEN), own.of(own.end_ns != UNSEEN)
+    firsts, lasts = begun.psn - equal.psn[0], ended.last_psn + 1 - length - equal.psn[0]
+    begun, ended = begun.of(firsts % length == 0), ended.of(lasts % length == 0)
+    firsts, lasts = firsts[firsts % length == 0] // length, lasts[lasts % length == 0] // length
+    least = min(firsts.min(), lasts.min())
+    begin, end = np.full((2, max(firsts.max(), lasts.max()) - least + 1), np.nan)
+    begin[firsts - least], end[lasts - least] = begun.begin_ns - origin, ended.end_ns - origin
     return _Edge(begin, end, int(np.median(equal.bytes)))
 
 
@@ -186,6 +197,12 @@ def _gap(chain: _Edge, before: _Edge, lead: int) -> Any:
     came = np.where(known, before.end[np.clip(number, 0, len(before.end) - 1)], np.nan)
     own = np.concatenate([[np.nan], chain.end[:-1]])
     return chain.begin - np.fmax(own, came)
+
+
+def _mean(values: Any) -> float:
+    """Mean without NaNs; 0 where there is nothing else."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else 0.0
 
 
 def median(values: Any, axis: int) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.message import Messages
+from int_analyzer.analysis.message import UNSEEN, Messages
 from int_analyzer.fold.transport import READ
 from int_analyzer.fold.view import ConnectionView
 
@@ -67,9 +67,9 @@ def segment(seen: ConnectionView, messages: Messages) -> Storage | None:
     from_host = np.zeros(len(seen.src), dtype=bool)
     from_host[commanding] = True
     taking_part = messages.of(connection[messages.direction] >= 0)
-    of, outward = connection[taking_part.direction], from_host[taking_part.direction]
-    dpl_of, dpl_ns, dpl_value = _preparations(taking_part, of)
-    dal_of, dal_ns, dal_value, counts = _services(taking_part, of, outward)
+    dpl_of, dpl_ns, dpl_value = _preparations(taking_part, connection[taking_part.direction])
+    taking_part = taking_part.of(taking_part.whole)
+    dal_of, dal_ns, dal_value, counts = _services(taking_part, connection[taking_part.direction], from_host[taking_part.direction])
     return Storage(
         addresses=addresses,
         hosts=sorted(set(host.tolist())),
@@ -91,7 +91,7 @@ def _commanding(seen: ConnectionView, messages: Messages) -> Any:
 
 def _preparations(messages: Messages, of: Any) -> tuple[Any, Any, Any]:
     """DPL of every READ: connection, time of the first response, and value. Response and request have the same PSN."""
-    rows = np.nonzero(messages.reads | (messages.response & (messages.kind == READ)))[0]
+    rows = np.nonzero((messages.reads | (messages.response & (messages.kind == READ))) & (messages.begin_ns != UNSEEN))[0]
     psn = messages.psn[rows] & _PSN_MASK
     rows = rows[np.lexsort((messages.begin_ns[rows], psn, of[rows]))]
     request, response = rows[:-1], rows[1:]

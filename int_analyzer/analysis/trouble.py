@@ -45,7 +45,7 @@ class Trouble:
 def find_slow_member(ring: Ring, place: int, clearance: Clearance) -> Trouble | None:
     """A member whose own part of its steps is longer than that of the others."""
     times = ring.origin_ns + np.nan_to_num(ring.begin[place]).astype(np.int64)
-    own = np.where(clearance.was_clear(ring.members[place], times), ring.lateness[place], np.nan)
+    own = np.where(clearance.was_clear(ring.members[place], times), ring.lateness_of(place), np.nan)
     late, seen = find_late_chunks(own), clears(clearance, ring.pairs_of(place))
     if late is None or seen is False:
         return None

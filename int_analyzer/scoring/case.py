@@ -1,7 +1,7 @@
 """What is run to be scored: a scenario with a seed, on a fabric of some size, under a condition.
 
-Constants of the localisation were chosen on seeds from 1001 on, on small and middle fabrics, in clear conditions. Reported are seeds below
-1000, large fabrics and the other conditions, which nothing was chosen on.
+Constants of the localisation were chosen on seeds from 1001 on, most of them on small and middle fabrics in clear conditions. Reported are
+seeds below 1001, which nothing was chosen on.
 """
 
 from __future__ import annotations
