@@ -1,6 +1,6 @@
 """The highest rate at which nothing is lost, of a sidecar and of tcpdump -w, found by stepping the rate that is offered.
 
-    python tests/lossless.py [SECONDS_OF_A_STEP] [STEPS]
+    python tests/lossless.py [SECONDS_OF_A_STEP] [STEPS] [ROUNDS]
 
 Root, iproute2 and tcpdump are needed; everything happens in a network of its own.
 """
@@ -8,11 +8,13 @@ Root, iproute2 and tcpdump are needed; everything happens in a network of its ow
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -28,6 +30,7 @@ KEPT_UP = 0.9
 """A sender that reaches less than this share of what it is asked for is at its own limit."""
 _PORT = 19_464
 _SETTLE_S = 1.5
+_SENDER_NICE = -10
 
 
 @dataclass
@@ -46,8 +49,12 @@ class Step:
         return self.came / self.seconds
 
 
-def highest(step: Callable[[float], Step], steps: int) -> tuple[Step | None, bool]:
-    """The fastest step without loss, and whether the sender was the limit: halving the logarithm of the rate between LEAST and MOST."""
+Found = tuple[Step | None, bool]
+"""The fastest step without loss, and whether the sender was the limit."""
+
+
+def highest(step: Callable[[float], Step], steps: int) -> Found:
+    """Look for the limit by halving the logarithm of the rate between LEAST and MOST."""
     low, high, best, limited = LEAST, MOST, None, False
     for _ in range(steps):
         rate = (low * high) ** 0.5
@@ -75,13 +82,19 @@ def _came() -> int:
 
 def _measure(rate: float, seconds: float, process: int, captured: Callable[[], int]) -> Step:
     came, cpu = _came(), cpu_seconds(process)
-    _, taken = flood(FAN, int(rate * seconds / COPIES), per_second=rate / COPIES, burst=64)
+    # on a machine that others use, the sender would be the limit
+    mine = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _SENDER_NICE)
+    try:
+        _, taken = flood(FAN, int(rate * seconds / COPIES), per_second=rate / COPIES, burst=64)
+    finally:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), mine)
     time.sleep(_SETTLE_S)
     used = cpu_seconds(process) - cpu
     return Step(rate, _came() - came, captured(), taken, used)
 
 
-def _of_sidecar(seconds: float, steps: int) -> tuple[Step | None, bool]:
+def _of_sidecar(seconds: float, steps: int) -> Found:
     def total() -> int:
         page = urllib.request.urlopen(f"http://127.0.0.1:{_PORT}/metrics", timeout=30).read().decode()
         return int(float(re.findall(r'^int_analyzer_source_packets_total\{source="mirror0"\} (\S+)', page, re.M)[0]))
@@ -95,7 +108,7 @@ def _of_sidecar(seconds: float, steps: int) -> tuple[Step | None, bool]:
         return highest(step, steps)
 
 
-def _of_tcpdump(seconds: float, steps: int, *arguments: str) -> tuple[Step | None, bool]:
+def _of_tcpdump(seconds: float, steps: int, *arguments: str) -> Found:
     def step(rate: float) -> Step:
         with tempfile.TemporaryDirectory() as folder:
             command = ["tcpdump", "-i", "mirror0", "-w", f"{folder}/all.pcap", "-Z", "root", *arguments]
@@ -113,29 +126,39 @@ def _of_tcpdump(seconds: float, steps: int, *arguments: str) -> tuple[Step | Non
     return highest(step, steps)
 
 
+def _alone(run: Callable[[], Found]) -> Found:
+    """In a network of its own."""
+
+    def work() -> Found:
+        make_fan()
+        return run()
+
+    found: Found = in_namespace(work)
+    return found
+
+
 def main() -> None:
-    """Measure one after the other, and print a line each."""
-    seconds, steps = float(sys.argv[1]) if len(sys.argv) > 1 else 3.0, int(sys.argv[2]) if len(sys.argv) > 2 else 8
-    programs = {
+    """Measure in turn, and print the best of each."""
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 5.0
+    steps, rounds = (int(sys.argv[at]) if len(sys.argv) > at else usual for at, usual in ((2, 7), (3, 3)))
+    programs: dict[str, Callable[[], Found]] = {
         "tcpdump -w": lambda: _of_tcpdump(seconds, steps),
         "tcpdump -w -B 65536": lambda: _of_tcpdump(seconds, steps, "-B", "65536"),
         "sidecar": lambda: _of_sidecar(seconds, steps),
     }
-    found = {}
-    for name, run in programs.items():
-        print(name)
-
-        def work(run: Callable[[], tuple[Step | None, bool]] = run) -> tuple[Step | None, bool]:
-            make_fan()
-            return run()
-
-        found[name] = in_namespace(work)
-    for name, (best, limited) in found.items():
-        if best is None:
+    found: dict[str, list[Found]] = {name: [] for name in programs}
+    for name in rounds * list(programs):
+        print(name, flush=True)
+        found[name].append(_alone(programs[name]))
+    for name, rounds_of in found.items():
+        told = [(best, limited) for best, limited in rounds_of if best is not None]
+        if not told:
             print(f"{name}: loses packets at any rate from {LEAST:.0f} a second on")
-        else:
-            at_least = "at least " if limited else ""
-            print(f"{name}: {at_least}{best.rate:.0f} packets a second without loss, {best.cpu_s / best.came * 1e9:.0f} ns each")
+            continue
+        best, limited = max(told, key=lambda round: round[0].rate)
+        rates = ", ".join(f"{step.rate:.0f}" for step, _ in told)
+        least = min(step.cpu_s / step.came for step, _ in told) * 1e9
+        print(f"{name}: {'at least ' if limited else ''}{best.rate:.0f} packets a second without loss ({rates}), {least:.0f} ns each")
 
 
 if __name__ == "__main__":

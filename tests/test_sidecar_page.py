@@ -13,11 +13,14 @@ pytest.importorskip("starlette", reason="needs the extra sidecar")
 playwright = pytest.importorskip("playwright.sync_api")
 
 import itertools
+import re
 
 from http_client import answering
 from test_sidecar import replayed
+from test_sidecar_polling import watched
 from traffic import CONGESTED, HEALTHY, in_turn
 
+from int_analyzer.sidecar.polling import Polling
 from int_analyzer.sidecar.service import Sidecar
 
 CHROMIUM = shutil.which("chromium")
@@ -115,3 +118,20 @@ def test_every_shade_of_the_heat_map_differs_in_lightness(page: Any) -> None:
         ".map(([r, g, b]) => 0.2126 * r + 0.7152 * g + 0.0722 * b)"
     )
     assert all(a - b > 20 for a, b in itertools.pairwise(lightness))
+
+
+def test_the_health_of_roce_is_told_as_rates_ratios_and_quantiles_of_the_connections_that_are_followed(browser: Any) -> None:
+    with answering(watched(Polling(1, 4))) as client:
+        opened = browser.new_page()
+        opened.goto(f"http://127.0.0.1:{client.port}/")
+        opened.wait_for_selector("#roce dd")
+        told = dict(zip(opened.locator("#roce dt").all_inner_texts(), opened.locator("#roce dd").all_inner_texts(), strict=True))
+        clocks = opened.inner_text("#clocks")
+        opened.close()
+    assert told["connections followed"].startswith("polling, 1 of 4 at a time: 100 % of them")
+    assert told["packets"] == "270/s, 0 % with telemetry"
+    assert re.fullmatch(r"2\d(\.\d)?/s completed", told["messages of these"])
+    assert told["completion time (FCT)"] == "p50 2.01 µs, p99 2.01 µs, p99.9 2.01 µs, max 2.01 µs"
+    assert told["round trip (RTT)"].startswith("p50 1.00 µs, p99 ")
+    assert (told["sent again"], told["congestion notifications"]) == ("0 % of data packets", "0/s")
+    assert clocks == "replay: times are of the capture"

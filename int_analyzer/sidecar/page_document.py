@@ -64,12 +64,13 @@ def _roce(summary: Summary, connections: Polling, seconds: int) -> list[tuple[st
     told = [figure.things(number, noun) for number, noun in causes if number]
     return [
         *lines,
-        ("messages", ", ".join(filter(None, (completed, one_sided)))),
+        ("messages" if connections.mode == FULL.mode else "messages of these", ", ".join(filter(None, (completed, one_sided)))),
         ("completion time (FCT)", _spread(roce.fct)),
         ("round trip (RTT)", _spread(roce.rtt)),
         ("sent again", f"{figure.share(roce.retransmission_ratio)} of data packets" + "".join(f", {cause}" for cause in told)),
         ("marked CE", f"{figure.share(roce.ce_ratio)} of packets"),
-        ("congestion notifications", _rate(roce.cnps, seconds)),
+        # of all packets, whatever is followed
+        *([("congestion notifications", _rate(quality.cnp_packets, seconds))] if quality is not None else []),
     ]
 
 
