@@ -70,7 +70,7 @@ def test_rows_become_series_by_metric_and_place_in_order_of_time(tmp_path: Path)
 
 
 def test_a_counter_that_begins_again_goes_on_rising() -> None:
-    rise = series([100, 150, 20, 30]).rise_in_all()
+    rise = series([100, 150, 20, 30]).rise(NOW, NOW + 3 * SECOND)
     assert rise is not None and rise.amount == 50 + 20 + 10
 
 
@@ -78,7 +78,7 @@ def test_a_rise_lies_between_the_readings_around_it() -> None:
     rise = series([5, 5, 8, 300, 600, 601, 601]).rise(NOW + 2 * SECOND + 1, NOW + 3 * SECOND + 1)
     assert rise is not None and (rise.amount, rise.from_ns, rise.to_ns) == (592, NOW + 2 * SECOND, NOW + 4 * SECOND)
     # of the single errors around the burst none says when it was
-    whole = series([5, 5, 8, 300, 600, 601, 601]).rise_in_all()
+    whole = series([5, 5, 8, 300, 600, 601, 601]).rise(NOW, NOW + 6 * SECOND)
     assert whole is not None and (whole.first_ns, whole.last_ns) == (NOW + 2 * SECOND - SECOND, NOW + 4 * SECOND)
 
 
@@ -88,7 +88,7 @@ def test_what_no_readings_enclose_is_not_known_and_not_zero() -> None:
     assert one.rise(NOW, NOW + 2 * SECOND + 1) is None
     still = one.rise(NOW, NOW + 2 * SECOND)
     assert still is not None and (still.amount, still.first_ns) == (0, 0)
-    assert series([5]).rise_in_all() is None
+    assert series([5]).rise(NOW, NOW) is None
 
 
 def test_a_level_is_the_mean_of_its_readings_or_the_last_one_before() -> None:
