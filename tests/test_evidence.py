@@ -271,6 +271,7 @@ def test_it_is_not_asked_for_what_is_to_come() -> None:
             (400, {"status": "error", "error": "parse error: unexpected }"}),
             "symbol_errors: HTTP 400 Bad Request: parse error: unexpected }",
         ),
+        ((307, b""), "symbol_errors: HTTP 307 Temporary Redirect$"),
         ((503, b"<html>"), "symbol_errors: HTTP 503 Service Unavailable$"),
         ((200, b"<html>"), "symbol_errors: no answer of a Prometheus"),
         ((200, {"status": "success", "data": {"resultType": "vector", "result": []}}), "symbol_errors: no series came back"),

@@ -76,7 +76,7 @@ class Witness:
         """All series of a metric that clearly rose in a time, most first."""
         found = [(one, rise) for one in self._counters.of_metric(metric) if (rise := self._rise(one, start_ns, end_ns)) is not None]
         found.sort(key=lambda pair: -pair[1].amount)
-        # The median of the others (of two the lower: both ends of a cable may have errors), which is one place further down for those above.
+        # The median of the others, of two the lower (both ends of a cable may have errors): for those above it one place further down.
         middle = (len(found) - 1) // 2
         usual = [found[middle + (place <= middle)][1].amount if len(found) > 1 else 0.0 for place in range(len(found))]
         return [pair for pair, others in zip(found, usual, strict=True) if pair[1].amount >= max(FEWEST, CLEARER * others)]
