@@ -313,3 +313,8 @@ def test_a_token_file_that_holds_none_is_told(tmp_path: Path) -> None:
             Prometheus("http://127.0.0.1:9", PROFILE, tmp_path / name)
     with pytest.raises(EvidenceError, match="No such file"):
         Prometheus("http://127.0.0.1:9", PROFILE, tmp_path / "none")
+
+
+def test_the_documentation_names_every_metric_with_what_it_is_of_and_says() -> None:
+    page = (Path(__file__).parent.parent / "docs/evidence.md").read_text(encoding="utf-8")
+    assert [metric.name for metric in METRICS.values() if f"| {metric.name} | {metric.of} | {metric.doc} |" not in page] == []
