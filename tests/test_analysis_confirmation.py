@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from roce_reference import folded
 from test_analysis_lossy_link import HOSTS, LEAVES, SPINES, fabric, losses
-from view_factory import START, Hop, Traffic
+from view_factory import MS, START, Hop, Traffic
 from work_traffic import ring
 
 from int_analyzer.analysis.confidence import BEST
@@ -17,7 +18,7 @@ from int_analyzer.analysis.gpu import find_bounds, with_gpus
 from int_analyzer.analysis.lossy_link import LossyLink, find_lossy_link
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Summary
-from int_analyzer.analysis.testimony import REFUTED
+from int_analyzer.analysis.testimony import REFUTED, Witness
 from int_analyzer.counter import METRICS
 from int_analyzer.evidence.series import Counters, build_series
 from int_analyzer.profile import Node, PortProfile, Profile, Units
@@ -118,6 +119,18 @@ def test_a_link_with_errors_needs_less_certainty_from_its_losses() -> None:
     assert found >= 2
 
 
+@pytest.mark.parametrize("ports", [1, 2, 3, 4, 19])
+def test_a_port_stands_out_from_the_others_however_few_are_read(ports: int) -> None:
+    view, _ = fabric()
+    named = PORTS[:ports]
+    for bad in named[:3]:
+        rises = dict.fromkeys(named, 10.0) | {bad: 5000.0}
+        witness = Witness(view, Profile(), counted("symbol_errors", rises, named))
+        assert [(one.at, rise.amount) for one, rise in witness.risen("symbol_errors", START, START + MS)] == [(bad, 5000.0)]
+    even = Witness(view, Profile(), counted("symbol_errors", dict.fromkeys(named, 10.0), named))
+    assert len(even.risen("symbol_errors", START, START + MS)) == (ports == 1)
+
+
 def test_errors_without_losses_are_no_finding() -> None:
     view, _ = fabric()
     assert weigh_link(view, Profile(), None, losses(view, {}), counted("symbol_errors", {(1, 12): 5000})) is None
@@ -213,3 +226,15 @@ def test_gpus_say_whether_a_late_host_computes(own: float, others: float, sign: 
     assert words in told.evidence[-1]
     assert (told.confidence > alone.confidence) - (told.confidence < alone.confidence) == sign
     assert with_gpus(Profile(), [alone], summary.jobs, of_hosts("gpu_busy", {"10.0.0.3": own})) == [alone]
+
+
+def test_a_summary_of_a_job_says_what_it_is_bound_by() -> None:
+    packets, _ = ring(5, 40, lambda member, step: 300 if member == 2 and step >= 15 else 0.0)
+    counters = of_hosts("gpu_busy", {f"10.0.0.{host}": 0.95 if host == 3 else 0.3 for host in range(1, 6)})
+    at_work = [dataclasses.replace(one, time_ns=np.array([START, START + SECOND])) for one in counters.series]
+    summary = summarise(folded(packets).view(), counters=Counters(at_work))
+    assert summary.outside is not None
+    (job,) = summary.outside.jobs
+    assert (job.bound, job.members, job.measured) == ("network", 5, 5)
+    (finding,) = [finding for finding in summary.findings if finding.role == "host"]
+    assert finding.evidence[-1].endswith("it computes while they wait")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from roce_reference import folded
 from roce_traffic import Wire
-from view_factory import START, Hop, Traffic
+from view_factory import MS, START, Hop, Traffic
 
 from int_analyzer.analysis.lossy_link import Losses, find_lossy_link, losses_by_direction
 from int_analyzer.fold.view import View
@@ -172,31 +172,74 @@ def test_without_clean_traffic_elsewhere_nothing_is_said() -> None:
     assert find_lossy_link(view, None, losses(view, {})) is None
 
 
-def test_losses_of_a_view_are_retransmissions_begun_without_what_waited_for_a_receiver() -> None:
-    view, _ = fabric()
+def connected(view: View, **numbers: Any) -> View:
+    """The view with a connection on every flow, of which everything is 0 that is not given."""
     flows = len(view.flows.src)
     empty: Any = view.connections
-    numbers = {
+    none = {
         field.name: np.zeros(flows, dtype=np.int64)
         for field in dataclasses.fields(empty)
         if field.name not in ("src", "dst", "transport", "messages", "evicted")
     }
-    connections = dataclasses.replace(
-        empty,
-        **numbers
-        | {
-            "src": view.flows.src,
-            "dst": view.flows.dst,
-            "transport": ["RC", "UC"] * (flows // 2),
-            "flow": np.arange(flows) - (np.arange(flows) == 5),
-            "data": np.full(flows, 100),
-            "rewinds": np.full(flows, 7),
-            "rnr_naks": np.arange(flows) % 3,
-            "unfilled": np.full(flows, 11),
-        },
-    )
+    known = {"src": view.flows.src, "dst": view.flows.dst, "transport": ["RC"] * flows, "flow": np.arange(flows)}
+    return dataclasses.replace(view, connections=dataclasses.replace(empty, **none | known | numbers))
+
+
+def test_losses_of_a_view_are_retransmissions_begun_without_what_waited_for_a_receiver() -> None:
+    view, _ = fabric()
+    flows = len(view.flows.src)
     moved = dataclasses.replace(view.flows, path_changes=(np.arange(flows) == 2).astype(np.int64))
-    found = losses_by_direction(dataclasses.replace(view, connections=connections, flows=moved))
+    found = losses_by_direction(
+        connected(
+            dataclasses.replace(view, flows=moved),
+            transport=["RC", "UC"] * (flows // 2),
+            flow=np.arange(flows) - (np.arange(flows) == 5),
+            data=np.full(flows, 100),
+            rewinds=np.full(flows, 7),
+            rnr_naks=np.arange(flows) % 3,
+            unfilled=np.full(flows, 11),
+        )
+    )
     assert len(found.path) == flows - 1
     # 0 and 4 are RC, 1 and 3 are UC; 2 has changed its path
     assert found.events[:4].tolist() == [7, 11, 11, 6]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        (0, 0, (0, 0)),  # nothing lost
+        (10, 60, (7, 0)),
+        (10, 101, (6, 0)),  # one of them is what the change itself lost
+        (100, 101, None),  # all of it may be
+        (10, 900, None),  # lost before and after
+    ],
+)
+def test_what_moved_once_tells_of_both_paths_if_it_lost_before_only(first: int, last: int, told: tuple[int, int] | None) -> None:
+    view, _ = fabric()
+    flows = len(view.flows.src)
+    mine = np.arange(flows) == 3
+    at = np.where(mine, START + 100 * MS, 0)
+    changed = dataclasses.replace(
+        view.flows,
+        path_changes=mine.astype(np.int64),
+        path_change_ns=at,
+        path_before=np.where(mine, 9, -1),
+        first_ns=np.full(flows, START),
+        last_ns=np.full(flows, START + 400 * MS),
+    )
+    found = losses_by_direction(
+        connected(
+            dataclasses.replace(view, flows=changed),
+            data=np.full(flows, 100),
+            rewinds=np.where(mine & (last > 0), 7, 0),
+            first_rewind_ns=np.where(mine & (last > 0), START + first * MS, 0),
+            last_rewind_ns=np.where(mine & (last > 0), START + last * MS, 0),
+        )
+    )
+    rows = np.flatnonzero(found.flow == 3)
+    if told is None:
+        assert len(rows) == 0
+    else:
+        assert found.path[rows].tolist() == [9, view.flows.path[3]]
+        assert found.packets[rows].tolist() == [25, 75] and tuple(found.events[rows].tolist()) == told

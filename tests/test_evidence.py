@@ -70,7 +70,7 @@ def test_rows_become_series_by_metric_and_place_in_order_of_time(tmp_path: Path)
 
 
 def test_a_counter_that_begins_again_goes_on_rising() -> None:
-    rise = series([100, 150, 20, 30]).rise_in_all()
+    rise = series([100, 150, 20, 30]).rise(NOW, NOW + 3 * SECOND)
     assert rise is not None and rise.amount == 50 + 20 + 10
 
 
@@ -78,7 +78,7 @@ def test_a_rise_lies_between_the_readings_around_it() -> None:
     rise = series([5, 5, 8, 300, 600, 601, 601]).rise(NOW + 2 * SECOND + 1, NOW + 3 * SECOND + 1)
     assert rise is not None and (rise.amount, rise.from_ns, rise.to_ns) == (592, NOW + 2 * SECOND, NOW + 4 * SECOND)
     # of the single errors around the burst none says when it was
-    whole = series([5, 5, 8, 300, 600, 601, 601]).rise_in_all()
+    whole = series([5, 5, 8, 300, 600, 601, 601]).rise(NOW, NOW + 6 * SECOND)
     assert whole is not None and (whole.first_ns, whole.last_ns) == (NOW + 2 * SECOND - SECOND, NOW + 4 * SECOND)
 
 
@@ -88,7 +88,7 @@ def test_what_no_readings_enclose_is_not_known_and_not_zero() -> None:
     assert one.rise(NOW, NOW + 2 * SECOND + 1) is None
     still = one.rise(NOW, NOW + 2 * SECOND)
     assert still is not None and (still.amount, still.first_ns) == (0, 0)
-    assert series([5]).rise_in_all() is None
+    assert series([5]).rise(NOW, NOW) is None
 
 
 def test_a_level_is_the_mean_of_its_readings_or_the_last_one_before() -> None:
@@ -271,6 +271,7 @@ def test_it_is_not_asked_for_what_is_to_come() -> None:
             (400, {"status": "error", "error": "parse error: unexpected }"}),
             "symbol_errors: HTTP 400 Bad Request: parse error: unexpected }",
         ),
+        ((307, b""), "symbol_errors: HTTP 307 Temporary Redirect$"),
         ((503, b"<html>"), "symbol_errors: HTTP 503 Service Unavailable$"),
         ((200, b"<html>"), "symbol_errors: no answer of a Prometheus"),
         ((200, {"status": "success", "data": {"resultType": "vector", "result": []}}), "symbol_errors: no series came back"),
@@ -312,3 +313,8 @@ def test_a_token_file_that_holds_none_is_told(tmp_path: Path) -> None:
             Prometheus("http://127.0.0.1:9", PROFILE, tmp_path / name)
     with pytest.raises(EvidenceError, match="No such file"):
         Prometheus("http://127.0.0.1:9", PROFILE, tmp_path / "none")
+
+
+def test_the_documentation_names_every_metric_with_what_it_is_of_and_says() -> None:
+    page = (Path(__file__).parent.parent / "docs/evidence.md").read_text(encoding="utf-8")
+    assert [metric.name for metric in METRICS.values() if f"| {metric.name} | {metric.of} | {metric.doc} |" not in page] == []

@@ -27,7 +27,7 @@ def weigh_link(view: View, profile: Profile, link: LossyLink | None, losses: Los
     witness = Witness(view, profile, counters)
     ends = ends_of_links(view)
     if link is None and len(view.flows.first_ns):
-        ports = {at for at, _ in witness.risen(SYMBOL_ERRORS, int(view.flows.first_ns.min()), int(view.flows.last_ns.max()))}
+        ports = {one.at for one, _ in witness.risen(SYMBOL_ERRORS, int(view.flows.first_ns.min()), int(view.flows.last_ns.max()))}
         link = find_lossy_link(view, profile, losses, [one for one, both in ends.items() if ports & set(both)]) if ports else None
     if link is None:
         return None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-
-import numpy as np
+from collections.abc import Sequence
 
 from int_analyzer.analysis.gpu import find_bounds
 from int_analyzer.analysis.outside_summary import CounterRise, OutsideSummary
 from int_analyzer.analysis.summary import JobSummary
-from int_analyzer.analysis.testimony import CLEARER, FEWEST
+from int_analyzer.analysis.testimony import Witness
 from int_analyzer.analysis.wording import plain
 from int_analyzer.evidence.series import Counters, Rise, Series
 from int_analyzer.fold.view import View
@@ -22,7 +20,9 @@ MOST_RISES, MOST_NAMES = 50, 5
 def sum_up_outside(view: View, profile: Profile, counters: Counters, jobs: Sequence[JobSummary]) -> OutsideSummary:
     """What counters say of the capture's time; counters that clearly rose, most first within their metric."""
     start_ns, end_ns = view.counts.get("first_ns", 0), view.counts.get("last_ns", 0)
-    rises = [_rise(profile, one, rise) for one, rise in _clear_rises(counters, start_ns, end_ns)]
+    witness = Witness(view, profile, counters)
+    metrics = sorted({one.metric.name for one in counters.series if one.metric.rises})
+    rises = [_rise(profile, one, rise) for name in metrics for one, rise in witness.risen(name, start_ns, end_ns)]
     return OutsideSummary(
         sources=counters.sources,
         series=dict(Counter(one.metric.name for one in counters.series)),
@@ -31,19 +31,10 @@ def sum_up_outside(view: View, profile: Profile, counters: Counters, jobs: Seque
         strangers=len(counters.strangers),
         stranger_names=counters.strangers[:MOST_NAMES],
         ignored=counters.ignored,
-        rises=sorted(rises, key=lambda one: (one.metric, -one.amount, one.node or "", one.port or "", one.host or ""))[:MOST_RISES],
+        rises=rises[:MOST_RISES],
         jobs=find_bounds(jobs, counters, start_ns, end_ns),
         notes=_notes(counters, start_ns, end_ns),
     )
-
-
-def _clear_rises(counters: Counters, start_ns: int, end_ns: int) -> Iterator[tuple[Series, Rise]]:
-    """Of every metric that counts, the series that rose by far more than is usual for its series."""
-    for name in sorted({one.metric.name for one in counters.series if one.metric.rises}):
-        found = [(one, one.rise(start_ns, end_ns) or one.rise_in_all()) for one in counters.of_metric(name)]
-        known = [(one, rise) for one, rise in found if rise is not None]
-        usual = float(np.median([rise.amount for _, rise in known])) if len(known) > 1 else 0.0
-        yield from ((one, rise) for one, rise in known if rise.amount >= max(FEWEST, CLEARER * usual))
 
 
 def _rise(profile: Profile, one: Series, rise: Rise) -> CounterRise:

@@ -12,7 +12,7 @@ from int_analyzer.analysis.wording import plain
 from int_analyzer.counter import METRICS
 from int_analyzer.evidence.series import Counters, Rise, Series
 from int_analyzer.fold.view import View
-from int_analyzer.profile import Profile
+from int_analyzer.profile import ABSENT, Profile
 
 FEWEST = 3.0
 """A counter that rose by less did not rise: healthy ports have an error now and then."""
@@ -28,11 +28,10 @@ At = tuple[int, int]
 
 @dataclass(frozen=True)
 class Testimony:
-    """speaks: True for what was asked, False against it, None: the counter of these ports was not read then. In words; where it rose."""
+    """speaks: True for what was asked, False against it, None: the counter of these ports was not read then. In words."""
 
     speaks: bool | None
     sentence: str
-    at: At | None
 
 
 class Witness:
@@ -40,7 +39,6 @@ class Witness:
 
     def __init__(self, view: View, profile: Profile, counters: Counters) -> None:
         self._view, self._profile, self._counters = view, profile, counters
-        self._slack_ns = counters.interval_ns or 0
 
     def ask(self, metric: str, ports: Collection[At], start_ns: int, end_ns: int) -> Testimony:
         """Whether a counter of any of these ports rose in a time. What a reading says may have come up to an interval earlier."""
@@ -48,20 +46,16 @@ class Witness:
         rises = [(one, self._rise(one, start_ns, end_ns)) for one in self._counters.of_ports(metric, ports)]
         known = [(one, rise) for one, rise in rises if rise is not None]
         if not known:
-            return Testimony(None, "", None)
+            return Testimony(None, "")
         usual, others = self._usual(metric, ports, start_ns, end_ns)
         most, rise = max(known, key=lambda pair: pair[1].amount)
-        seen = f"read every {_seconds(self._slack_ns)}"
+        seen = f"read every {plain(most.interval_ns / 1e9)} s"
+        elsewhere = f"; at {others} other ports {plain(usual)} in the median" if others else ""
         if rise.amount < max(FEWEST, CLEARER * usual):
-            where = " and ".join(self.name_of(one) for one, _ in known)
-            return Testimony(False, f"{_amount(rise, what)} at {where} in this time ({seen})", None)
-        text = f"{_amount(rise, what)} at {self.name_of(most)} from {moment(self._view, rise.first_ns, 3)}"
-        text += f" to {moment(self._view, rise.last_ns, 3)} ({seen})"
-        around = _around(most, rise)
-        text += f", {around}" if around else ""
-        if others:
-            text += f"; at {others} other ports {plain(usual)} in the median"
-        return Testimony(True, text, (most.node_id or 0, most.port_id or 0))
+            where = " and ".join(self._name(one) for one, _ in known)
+            return Testimony(False, f"{_amount(rise, what)} at {where} in this time ({seen}){elsewhere}")
+        when = f"from {moment(self._view, rise.first_ns, 3)} to {moment(self._view, rise.last_ns, 3)} ({seen}){_around(most, rise)}"
+        return Testimony(True, f"{_amount(rise, what)} at {self._name(most)} {when}{elsewhere}")
 
     def ask_hosts(self, metric: str, hosts: Collection[str], start_ns: int, end_ns: int) -> list[str]:
         """What counters of some hosts did meanwhile, and those of others, in a sentence; nothing where nobody read them."""
@@ -78,52 +72,44 @@ class Witness:
         more = f", {plain(float(np.median(own)))} in the median" if len(own) > 1 else ""
         return [told + more + (f"; those of {len(others)} others {plain(float(np.median(others)))}" if others else "")]
 
-    def risen(self, metric: str, start_ns: int, end_ns: int) -> list[tuple[At, Rise]]:
-        """All ports at which a counter clearly rose in a time, most first."""
-        usual, _ = self._usual(metric, (), start_ns, end_ns)
-        found = [
-            ((one.node_id or 0, one.port_id or 0), rise)
-            for one in self._counters.of_metric(metric)
-            if (rise := self._rise(one, start_ns, end_ns)) is not None and rise.amount >= max(FEWEST, CLEARER * usual)
-        ]
-        return sorted(found, key=lambda pair: -pair[1].amount)
-
-    def name(self, at: At) -> str:
-        """ "node spine1 port to-leaf2"."""
-        return f"node {self._profile.node_name(at[0])} port {self._profile.port_name(*at)}"
-
-    def name_of(self, series: Series) -> str:
-        """The port of a series by name."""
-        return self.name((series.node_id or 0, series.port_id or 0))
+    def risen(self, metric: str, start_ns: int, end_ns: int) -> list[tuple[Series, Rise]]:
+        """All series of a metric that clearly rose in a time, most first."""
+        found = [(one, rise) for one in self._counters.of_metric(metric) if (rise := self._rise(one, start_ns, end_ns)) is not None]
+        found.sort(key=lambda pair: -pair[1].amount)
+        # The median of the others, of two the lower (both ends of a cable may have errors): for those above it one place further down.
+        middle = (len(found) - 1) // 2
+        usual = [found[middle + (place <= middle)][1].amount if len(found) > 1 else 0.0 for place in range(len(found))]
+        return [pair for pair, others in zip(found, usual, strict=True) if pair[1].amount >= max(FEWEST, CLEARER * others)]
 
     def elsewhere(self, metric: str, ports: Collection[At], start_ns: int, end_ns: int) -> str:
         """Where else the counter rose, in words; "" if nowhere."""
-        others = [(at, rise) for at, rise in self.risen(metric, start_ns, end_ns) if at not in ports]
+        others = [(one, rise) for one, rise in self.risen(metric, start_ns, end_ns) if one.at not in ports]
         what = METRICS[metric].unit
-        named = ", ".join(f"{_amount(rise, what)} at {self.name(at)}" for at, rise in others[:_NAMED])
+        named = ", ".join(f"{_amount(rise, what)} at {self._name(one)}" for one, rise in others[:_NAMED])
         return named + (f" and at {len(others) - _NAMED} more ports" if len(others) > _NAMED else "")
 
+    def _name(self, series: Series) -> str:
+        """ "node spine1 port to-leaf2"."""
+        node = ABSENT if series.node_id is None else series.node_id
+        return f"node {self._profile.node_name(node)} port {self._profile.port_name(node, series.port_id)}"
+
     def _rise(self, series: Series, start_ns: int, end_ns: int) -> Rise | None:
-        return series.rise(start_ns, end_ns + self._slack_ns) or series.rise(start_ns, end_ns)
+        return series.rise(start_ns, end_ns + series.interval_ns) or series.rise(start_ns, end_ns)
 
     def _usual(self, metric: str, ports: Collection[At], start_ns: int, end_ns: int) -> tuple[float, int]:
         """Median rise at other ports, and how many these are."""
-        others = [one for one in self._counters.of_metric(metric) if (one.node_id, one.port_id) not in ports]
+        others = [one for one in self._counters.of_metric(metric) if one.at not in ports]
         rises = [rise.amount for one in others if (rise := self._rise(one, start_ns, end_ns)) is not None]
         return (float(np.median(rises)) if rises else 0.0), len(rises)
 
 
 def _around(series: Series, rise: Rise) -> str:
-    """What the counter did before and after: since when, and whether it is over."""
+    """What the counter did before and after, behind a comma: since when, and whether it is over; "" if nobody read it then."""
     before = series.rise(int(series.time_ns[0]), rise.first_ns) if rise.first_ns > series.time_ns[0] else None
     after = series.rise(rise.last_ns, int(series.time_ns[-1])) if rise.last_ns < series.time_ns[-1] else None
     told = [f"{plain(part.amount, 12)} {word}" for part, word in ((before, "before"), (after, "since")) if part is not None]
-    return " and ".join(told)
+    return f", {' and '.join(told)}" if told else ""
 
 
 def _amount(rise: Rise, what: str) -> str:
     return f"{plain(rise.amount, 12) if rise.amount else 'no'} {what}"
-
-
-def _seconds(duration_ns: int) -> str:
-    return f"{plain(duration_ns / 1e9)} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 import urllib.error
@@ -24,6 +25,16 @@ MOST_POINTS = 11_000
 TIMEOUT_SECONDS = 30.0
 _LONGEST_REASON = 200
 NO_VALUE = "no-value"
+
+
+class _Straight(urllib.request.HTTPRedirectHandler):
+    """A token is not carried to where an answer points."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_Straight)
 
 
 class Prometheus:
@@ -60,7 +71,7 @@ class Prometheus:
                 raise EvidenceError(self._url, f"{query.metric.name}: no series came back, but {str(data)[:_LONGEST_REASON]}")
             try:
                 counters = counters.joined(self._counters(query, data["result"]))
-            except (KeyError, TypeError, ValueError) as error:
+            except (LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
                 raise EvidenceError(self._url, f"{query.metric.name}: no matrix of readings: {error!r}") from error
         return counters
 
@@ -88,12 +99,12 @@ class Prometheus:
         request = urllib.request.Request(self._url + path, data=body, headers=self._headers, method="POST")
         of = f"{query.metric.name}: " if query is not None else ""
         try:
-            with urllib.request.urlopen(request, timeout=self._timeout) as answer:
+            with _OPENER.open(request, timeout=self._timeout) as answer:
                 document = json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
                 raise EvidenceError(self._url, f"{of}HTTP {error.code} {error.reason}{_reason(error.read())}") from error
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             # URLError is an OSError whose reason is another one
             reason = getattr(error, "reason", None) or error
             raise EvidenceError(self._url, f"{of}no answer of a Prometheus: {reason}") from error

@@ -36,6 +36,16 @@ class Series:
     time_ns: Any
     value: Any
 
+    @property
+    def at(self) -> tuple[int, int] | None:
+        """(node id, port id); None for a host."""
+        return None if self.node_id is None or self.port_id is None else (self.node_id, self.port_id)
+
+    @property
+    def interval_ns(self) -> int:
+        """Time between two readings, the median; 0 with fewer than two."""
+        return int(np.median(np.diff(self.time_ns))) if len(self.time_ns) > 1 else 0
+
     def rise(self, start_ns: int, end_ns: int) -> Rise | None:
         """How much it rose from the last reading before `start_ns` to the first after `end_ns`; None where readings do not enclose them.
 
@@ -44,10 +54,6 @@ class Series:
         first = int(np.searchsorted(self.time_ns, start_ns, "right")) - 1
         last = int(np.searchsorted(self.time_ns, end_ns, "left"))
         return self._rise(first, last) if 0 <= first < last < len(self.time_ns) else None
-
-    def rise_in_all(self) -> Rise | None:
-        """How much it rose from the first to the last reading; None with fewer than two."""
-        return self._rise(0, len(self.time_ns) - 1) if len(self.time_ns) > 1 else None
 
     def mean(self, start_ns: int, end_ns: int) -> float | None:
         """Mean of the readings of a time, of the nearest one before it if there is none; None without any."""
@@ -90,7 +96,7 @@ class Counters:
     def of_ports(self, metric: str, ports: Iterable[tuple[int, int]]) -> Iterator[Series]:
         """Series of a metric at some (node, port)s."""
         wanted = set(ports)
-        return (one for one in self.series if one.metric.name == metric and (one.node_id, one.port_id) in wanted)
+        return (one for one in self.series if one.metric.name == metric and one.at in wanted)
 
     def of_host(self, metric: str, host: str) -> list[Series]:
         """Series of a metric of a host: one for each of its cards, or GPUs."""
@@ -102,9 +108,8 @@ class Counters:
 
     @property
     def interval_ns(self) -> int | None:
-        """Time between two readings, the longest of all series' medians: what times of counters are known to; None without two."""
-        intervals = [int(np.median(np.diff(one.time_ns))) for one in self.series if len(one.time_ns) > 1]
-        return max(intervals, default=None)
+        """Time between two readings of the series that is read least often: what times of counters are known to; None without two."""
+        return max((one.interval_ns for one in self.series), default=0) or None
 
 
 def build_series(metric: Metric, place: tuple[int | None, int | None, str | None], times: list[int], values: list[float]) -> Series:
