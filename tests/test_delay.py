@@ -317,3 +317,14 @@ def test_few_messages_have_nothing_to_be_compared_with() -> None:
     send(wire, [(500, 100_500), *[CALM] * 3])
     delays = delays_of(folded(wire.packets).view())
     assert np.isnan(delays.usual).all() and len(delays.slow) == 0
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_broken_times_break_nothing(compiled: bool) -> None:
+    wire = Wire()
+    calm(wire)
+    packets = send(wire, [CALM, (500, 1 << 62), CALM])
+    at = wire.packets.index(packets[1])
+    wire.packets[at:] = [dataclasses.replace(packet, time=(1 << 62) + packet.time % 1000) for packet in wire.packets[at:]]
+    (delay,) = told(folded(wire.packets, compiled).view())
+    assert delay.parts is not None and sum(part.ns for part in delay.parts) == delay.time_ns > 1 << 60
