@@ -220,30 +220,36 @@ def test_time_before_packets_without_telemetry_is_not_seen() -> None:
     assert parts_of(delay) == {2: 40 * US, "elsewhere": 77 * US - 40 * US, "not-seen": 40 * US, "usual": 4 * US}
 
 
-def test_a_message_whose_packets_overtook_each_other_is_told_by_its_flow() -> None:
+def test_a_message_whose_last_packet_was_overtaken_by_the_next_message_is_told_by_its_flow() -> None:
     wire = Wire()
     calm(wire)
     packets = send(wire, [(500, 60_500)] * 4, gap=30 * US)
-    at = wire.packets.index(packets[2])
-    swapped = dataclasses.replace(packets[3], time=packets[2].time), dataclasses.replace(packets[2], time=packets[3].time)
-    wire.packets[at : at + 2] = swapped
+    (following,) = wire.message("write", 1)
+    last = packets[3]
+    wire.packets = [packet for packet in wire.packets if packet not in (last, following)]
+    at = wire.packets.index(packets[2]) + 1
+    wire.packets[at:at] = [dataclasses.replace(following, time=last.time - US, hops=CALM), last]
     (delay,) = told(folded(wire.packets).view())
     assert delay.how == "flow" and parts_of(delay)[2] > 60 * US
 
 
 @pytest.mark.parametrize("cut", range(1, 5))
-def test_a_message_that_a_boundary_cut_is_told_by_its_flow(cut: int) -> None:
-    wire = Wire()
+def test_a_message_that_a_boundary_cut_before_its_last_packet_is_told_by_its_flow(cut: int) -> None:
+    wire, other = Wire(), Wire(here_qp=18, there_qp=35, psn=9000)
     calm(wire)
     packets = send(wire, [(500, 60_500)] * 4, gap=30 * US)
     at = wire.packets.index(packets[0]) + cut
+    # what waits is known by what does not: the later piece has to see that too
+    other.time = packets[cut - 1].time
+    calm(other, 1)
     state = folded(wire.packets[:at])
-    state.merge(folded(wire.packets[at:]))
+    state.merge(folded(sorted([*other.packets, *wire.packets[at:]], key=lambda packet: packet.time)))
     (delay,) = told(state.view())
-    whole = told(folded(wire.packets).view())[0]
-    assert delay.begin_ns == whole.begin_ns and delay.blame == "queue"
-    # cut behind its last packet nothing is lost; before, there is no calm time in the later piece to know waiting by
-    assert (delay.how == "packets") == (cut == 4)
+    (whole,) = told(folded(wire.packets).view())
+    assert (delay.begin_ns, delay.blame) == (whole.begin_ns, "queue")
+    # which direction an answer is to is not known without a request
+    assert (delay.how, delay.answered) == (("packets", False) if cut == 4 else ("flow", True))
+    assert cut == 4 or delay.end_ns == whole.end_ns
 
 
 def test_queues_have_their_rows_after_a_merge() -> None:
@@ -311,3 +317,14 @@ def test_few_messages_have_nothing_to_be_compared_with() -> None:
     send(wire, [(500, 100_500), *[CALM] * 3])
     delays = delays_of(folded(wire.packets).view())
     assert np.isnan(delays.usual).all() and len(delays.slow) == 0
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_broken_times_break_nothing(compiled: bool) -> None:
+    wire = Wire()
+    calm(wire)
+    packets = send(wire, [CALM, (500, 1 << 62), CALM])
+    at = wire.packets.index(packets[1])
+    wire.packets[at:] = [dataclasses.replace(packet, time=(1 << 62) + packet.time % 1000) for packet in wire.packets[at:]]
+    (delay,) = told(folded(wire.packets, compiled).view())
+    assert delay.parts is not None and sum(part.ns for part in delay.parts) == delay.time_ns > 1 << 60

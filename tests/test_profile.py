@@ -32,6 +32,7 @@ def test_the_example_of_the_documentation_is_valid() -> None:
     assert profile.host_name("10.0.1.1") == "gpu-17"
     assert profile.hosts.groups_of("10.0.1.2") == profile.hosts.groups_of("10.0.3.9") == ["job-a"]
     assert profile.thresholds.minimum_packets == 5
+    assert (profile.cost.host_hour, profile.cost.currency) == (30.0, "USD")
     assert "2 nodes, 3 ports" in profile.describe()
 
 

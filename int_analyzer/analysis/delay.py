@@ -11,6 +11,9 @@
 Packets that wait evenly come no later one after the other: queues are told no more than the message took longer than usual. What is neither
 theirs nor usual was spent elsewhere (at hosts, on wires, in nodes that tell nothing), or is not seen.
 
+What a packet waited is known by what others did not: in a queue that was never calm (in none of the pieces that a state was merged from)
+nobody waited.
+
 Parts are disjoint: together they are the whole time, never more.
 """
 

@@ -31,6 +31,7 @@ from int_analyzer.fold.direction import (
     NEXT,
     OTHER_NAKS,
     PACKETS,
+    PARTIAL,
     PEER,
     PENDING,
     PSN_MASK,
@@ -283,7 +284,8 @@ def _count_answer(
     peer, paired = find_peer(rows, hints, at, psn)
     if paired:
         abandon(rows, peer, blocks, pool, work, psn)
-    completed = rows[peer, COMPLETED] if peer >= 0 else 0
+    # Of a message that began before this state only a part is here: it is answered all the same.
+    closed = _closed(rows, peer) if peer >= 0 else 0
     if meaning & RESPONSE != 0:
         _count_response(rows, marks, log, work, columns, row, packet, at, meaning, psn, size, time)
         if peer >= 0:
@@ -292,7 +294,7 @@ def _count_answer(
             if rows[peer, SLACK] > 0:
                 _take_slack(rows, peer, distance(psn + 1, rows[peer, REQUESTS + NEXT] - 1))
             cover(rows, peer, blocks, pool, work, (psn - 1) & PSN_MASK, time, False)
-            if rows[peer, COMPLETED] != completed:
+            if _closed(rows, peer) != closed:
                 note_answer(answers, work, peer, log, tells_of_hops(columns, packet), paired, (psn - 1) & PSN_MASK, time)
             if meaning & ENDS != 0:
                 finish_read(rows, peer, blocks, pool, work, psn, _LONGEST, time)
@@ -305,7 +307,7 @@ def _count_answer(
     # A NAK names the PSN that is expected: what stands before it has arrived (IBTA Vol.1 §9.7.5.2.8).
     covered = psn if kind == 0 else (psn - 1) & PSN_MASK
     cover(rows, peer, blocks, pool, work, covered, time, True)
-    if rows[peer, COMPLETED] != completed:
+    if _closed(rows, peer) != closed:
         note_answer(answers, work, peer, log, tells_of_hops(columns, packet), paired, covered, time)
     if kind == 0:
         return
@@ -322,6 +324,13 @@ def _count_answer(
         rows[peer, OTHER_NAKS] += 1
     rows[peer, PENDING] = kind
     rows[peer, REFUSED] = psn + 1
+
+
+@inlined
+def _closed(rows: Any, at: int) -> int:
+    """Messages of a direction that are over, whole ones and others."""
+    count: int = rows[at, COMPLETED] + rows[at, PARTIAL]
+    return count
 
 
 @inlined

@@ -25,6 +25,9 @@ NS_BITS = 44
 MOST_NS = (1 << NS_BITS) - 1
 """What was waited where is one word: (row of the queue + 1) · 2^44 + raw latency (4.9 h if those are ns); 0 is nothing."""
 
+MOST_TOLD_NS = (1 << 39) - 1
+"""No message is believed to take longer (9 min), so that this fits in a mark beside a PSN."""
+
 # Words of an account (direction.py), a line of the cache: the message that is under way.
 BEGIN, LATEST_NS, TOLD_NS, SLOTS = 0, 1, 2, 4
 N_SLOTS = 4
@@ -75,7 +78,7 @@ def count_waits(rows: Any, at: int, account: int, log: Any, work: Any, told: boo
             rows[at, account + SLOTS + slot] = 0
     elif told and rows[at, account + BEGIN] != 0:
         left = max(time - rows[at, account + LATEST_NS], 0)
-        rows[at, account + TOLD_NS] += left
+        rows[at, account + TOLD_NS] = min(rows[at, account + TOLD_NS] + left, MOST_TOLD_NS)
         number = work[WAIT_END] - 1
         while number >= work[WAIT] and left > 0:
             waited = log[number, WAITED]

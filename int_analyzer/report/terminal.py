@@ -83,7 +83,7 @@ def print_headline(summary: Summary, stream: TextIO) -> None:
 def print_work(summary: Summary, stream: TextIO) -> None:
     """Print only storage I/O and jobs, all of them."""
     console = _console(stream)
-    if summary.storage is None and not summary.jobs and summary.messages is None:
+    if summary.storage is None and not summary.jobs and (summary.messages is None or not summary.messages.judged):
         _print_wrapped(console, Text("NO JOBS  neither storage I/O nor a collective shows in the RoCEv2 messages", style="bold yellow"))
     _print_work(console, summary, len(summary.jobs), len(summary.hosts), len(summary.messages.worst) if summary.messages is not None else 0)
 
