@@ -28,6 +28,8 @@ WRAP = 1 << 24
 # The limits that the tracker declares.
 WINDOW, REORDER_NS, FAR, OPEN_RUNS, HINT_NS, OUTSTANDING, VERIFIED = 128, 1_000_000, 1 << 16, 16, 10_000_000, 1 << 12, 3
 CNP_WINDOW_NS = 10_000_000
+FATAL = 4
+"""A kind of NAK that syndromes do not have: the connection has failed."""
 
 OPERATIONS = {
     "send first": 0x00,
@@ -241,6 +243,12 @@ class Order:
         self.counters["unfilled"] += len(gone)
         for psn in gone:
             del self.holes[psn]
+
+    def restart(self) -> None:
+        """What comes next is the first packet of a new connection."""
+        self.forget(1 << 62)
+        self.seen, self.taken, self.next = {}, set(), None
+        self.counters["restarts"] += 1
 
     def advance(self, packet: Packet, psn: int, count: int) -> None:
         identity = (packet.identification, packet.ttl, packet.ip)
@@ -474,6 +482,11 @@ class Tracker:
         if direction.slack and order.next is not None:
             direction.take_slack(order.unwrap(packet.psn))
             direction.slack = 0
+        if direction.pending == (FATAL, packet.psn):
+            while direction.runs:
+                direction.drop()
+            order.restart()
+            direction.pending = None
         pending, sent_again = direction.pending is not None, order.counters["retransmitted"]
         what, psn, rewound = order.place(packet, count, True, pending)
         if what in ("copy", "stray"):
@@ -583,9 +596,10 @@ class Tracker:
         psn = peer.requests.unwrap(packet.psn)
         kind, value = packet.syndrome >> 5 & 3, packet.syndrome & 31
         peer.cover(psn if kind == 0 else psn - 1, packet.time, True)
+        counter = "rnr" if kind == 1 else "nak" if kind == 3 and value == 0 else "other"
+        kind = FATAL if kind != 0 and counter == "other" else kind
         if kind == 0 or peer.pending == (kind, packet.psn):
             return
-        counter = "rnr" if kind == 1 else "nak" if kind == 3 and value == 0 else "other"
         peer.counters[counter] += 1
         peer.pending = (kind, packet.psn)
 

@@ -161,3 +161,19 @@ def test_a_datagram_with_immediate_data_is_a_message_whatever_its_psn() -> None:
         wire.send(what, psn)
     there = seen(wire)["there"]
     assert (there["send"], there["immediates"], there["retransmitted"], there["out_of_order"]) == (3, 2, 0, 0)
+
+
+@pytest.mark.parametrize("compiled", LIVES)
+@pytest.mark.parametrize("syndrome", [0x61, 0x62, 0x63], ids=["invalid request", "access error", "operation error"])
+def test_what_follows_a_fatal_nak_at_its_psn_is_a_new_connection_and_no_retransmission(syndrome: int, compiled: bool) -> None:
+    wire = near_wrap(1000)
+    request = wire.send("read request", size=0, dma=MTU)
+    wire.answer("acknowledge", request.psn, syndrome=syndrome)
+    wire.psn = request.psn
+    wire.message("send", 3)
+    wire.acknowledge(wire.psn - 1)
+    there = seen(wire, compiled)["there"]
+    assert (there["other"], there["restarts"], there["retransmitted"], there["resent"]) == (1, 1, 0, (0, 0))
+    # the READ was never answered; the message before it and the one after it were
+    assert (there["read"], there["send"], there["fct"], there["unanswered"]) == (1, 2, (2, 4 * US, 3 * US), 1)
+    compare(wire.packets, compiled)

@@ -27,8 +27,9 @@ MESSAGES, IMMEDIATES, INVALIDATES, PARTIAL, FORGOTTEN = 64, 68, 69, 70, 71
 ONE_SIDED, ONE_SIDED_SUM, ONE_SIDED_MAX, NAKS, RNRS, RNR_WAIT_NS, OTHER_NAKS, TIMEOUTS = 72, 73, 74, 75, 76, 77, 78, 79
 CNP, CNP_DELAYS, CNP_DELAY_SUM, CNP_DELAY_MAX, TOWARDS, BACK, RESPONDING, LAST_REWIND_NS = 80, 81, 82, 83, 84, 85, 86, 87
 """PEER is the row of the other direction + 1; QUEUE_PAIR is IP version · 2^40 + number; MESSAGES are four words, by kind; PENDING is the
-NAK that no retransmission has answered yet and REFUSED its PSN + 1; ACKED is the highest acknowledged PSN + 1; TOWARDS and BACK are hashes
-of (source, destination) and of (destination, source); SLACK: so many PSNs a READ may have taken beyond those counted."""
+NAK that no retransmission has answered yet (FATAL: none will) and REFUSED its PSN + 1; ACKED is the highest acknowledged PSN + 1; TOWARDS
+and BACK are hashes of (source, destination) and of (destination, source); SLACK: so many PSNs a READ may have taken beyond those
+counted."""
 
 # Words of an order (order.py), counted from REQUESTS or RESPONSES. PSNs are kept + 1, 0 where there is none.
 NEXT, DATA, LAST, FILLS, REWINDING, EXPECTED, IDENTITY, STATIC = 0, 1, 2, 3, 4, 5, 6, 7
@@ -51,6 +52,9 @@ ICRC_RIGHT, ICRC_WRONG, ICRC_UNCHECKED, RESENT_MESSAGES, RESENT_PPM_MAX = range(
 retransmissions in a message, in millionths."""
 HASH = RARE + 15
 WIDTH, KEY_WORDS = HASH + 1, 5
+
+FATAL = 0x80
+"""A PENDING that is no kind of syndrome: the queue pair that sent has failed."""
 
 PSN_MASK = 0xFFFFFF
 VERSION_SHIFT = 40

@@ -16,6 +16,7 @@ from int_analyzer.fold.direction import (
     CE,
     COMPLETED,
     DIRECTIONS,
+    FATAL,
     FIRST_NS,
     HOST_PAIRS,
     ICRC_RIGHT,
@@ -57,7 +58,7 @@ from int_analyzer.fold.hashing import wide
 from int_analyzer.fold.journal import note, note_answer
 from int_analyzer.fold.messages import SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, resend
 from int_analyzer.fold.notification import count_notification
-from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, REPEATED, RESTARTED, STRAY, TTL_SHIFT, place, take
+from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, REPEATED, RESTARTED, STRAY, TTL_SHIFT, place, restart, take
 from int_analyzer.fold.pairing import find_peer, leave_hint
 from int_analyzer.fold.polling import PASSED
 from int_analyzer.fold.transport import (
@@ -231,6 +232,11 @@ def _count_request(
     if rows[at, SLACK] > 0:
         _take_slack(rows, at, distance(psn, rows[at, REQUESTS + NEXT] - 1))
         rows[at, SLACK] = 0
+    if rows[at, PENDING] == FATAL and rows[at, REFUSED] == psn + 1:
+        # A queue pair that has failed sends again only once it was set up anew, if only from where it was (IBTA Vol.1 §9.9.2.4).
+        restart(rows, at, REQUESTS, REQUEST_WINDOW)
+        drop_all(rows, at, blocks, pool, work)
+        rows[at, PENDING] = 0
     pending = rows[at, PENDING] != 0
     sent_again = rows[at, REQUESTS + RETRANSMITTED]
     seen, rewound = place(rows, at, REQUESTS, REQUEST_WINDOW, psn, count, True, _identity(columns, packet), pending, time)
@@ -311,14 +317,16 @@ def _count_answer(
         note_answer(answers, work, peer, log, tells_of_hops(columns, packet), paired, covered, time)
     if kind == 0:
         return
+    value = syndrome & SYNDROME_VALUE
+    if kind != RECEIVER_NOT_READY and (kind != NEGATIVE or value != SEQUENCE_ERROR):
+        kind = FATAL
     # The same NAK again, before a retransmission has answered it, is a copy.
     if rows[peer, PENDING] == kind and rows[peer, REFUSED] == psn + 1:
         return
-    value = syndrome & SYNDROME_VALUE
     if kind == RECEIVER_NOT_READY:
         rows[peer, RNRS] += 1
         rows[peer, RNR_WAIT_NS] += wide(RNR_NS[value])
-    elif kind == NEGATIVE and value == SEQUENCE_ERROR:
+    elif kind == NEGATIVE:
         rows[peer, NAKS] += 1
     else:
         rows[peer, OTHER_NAKS] += 1

@@ -82,6 +82,14 @@ def _begin(rows: Any, at: int, order: int, window: int) -> None:
 
 
 @kernel
+def restart(rows: Any, at: int, order: int, window: int) -> None:
+    """Let the next PSN be the first of a new connection, whatever it is."""
+    _begin(rows, at, order, window)
+    rows[at, order + RESTARTS] += 1
+    rows[at, order + NEXT] = 0
+
+
+@kernel
 def _leave_gap(rows: Any, at: int, order: int, window: int, psn: int, missing: int, holes: bool, time: int) -> None:
     """Note that so many PSNs before `psn` did not come yet, or (not `holes`) that nothing is known of them."""
     word = _HOLE | (((time >> 10) & _TIME) << _SHIFT) if holes else 0
