@@ -122,7 +122,8 @@ def prefetch() -> Any:
     def ask(typingctx: Any, buffer: Any, offset: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-            pointer = builder.gep(array.data, [arguments[1]])
+            # One declaration for arrays of all types.
+            pointer = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(8).as_pointer())
             i32 = ir.IntType(32)
             function_type = ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32])
             name = "llvm.prefetch.p0i8" if not getattr(pointer.type, "is_opaque", False) else "llvm.prefetch.p0"

@@ -13,7 +13,7 @@ from fold_reference import MS, START, Hop, Packet, folded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from int_analyzer.analysis.band import Points, fit_band, one_way_drift
+from int_analyzer.analysis.band import Points, fit_bands, one_way_drift
 from int_analyzer.analysis.clock import NO_LINE, NO_TIMES, NO_WAY_BACK, OTHER_UNIT, UNEVEN, UNIT_UNKNOWN
 from int_analyzer.analysis.paths import build_graph
 from int_analyzer.analysis.summarise import summarise
@@ -277,7 +277,7 @@ def envelopes(ahead: Callable[[float], float], seed: int, slots: int = 24, jitte
 @given(st.floats(-1e8, 1e8), st.floats(-100, 100), st.integers(0, 10_000), st.integers(3, 40))
 @settings(max_examples=150, deadline=None)
 def test_the_true_clock_lies_in_the_band(offset: float, ppm: float, seed: int, slots: int) -> None:
-    band = fit_band(*envelopes(lambda at: offset + ppm * 1e-6 * at, seed, slots))
+    (band,) = fit_bands([envelopes(lambda at: offset + ppm * 1e-6 * at, seed, slots)])
     assert band is not None and band.step is None
     assert abs(band.at(band.centre) - offset - ppm * 1e-6 * band.centre) <= band.error + 1
     if band.drift_error is not None:
@@ -286,7 +286,7 @@ def test_the_true_clock_lies_in_the_band(offset: float, ppm: float, seed: int, s
 
 def test_a_moment_is_too_short_for_a_drift() -> None:
     points = Points(np.array([1e6, 2e6]), np.array([900.0, 1000.0]))
-    band = fit_band(points, points)
+    (band,) = fit_bands([(points, points)])
     assert band is not None and band.drift_error is None and band.drift == 0
 
 

@@ -7,7 +7,7 @@ one packet), and the error is how far off any other line between them can be, wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ FASTEST = 500e-6
 """No oscillator is so far from its nominal rate; what changes faster was set."""
 FANNED, ROUNDS = 33, 5
 """Slopes tried at once between two bounds, and how often: to 0.001 ppm."""
+TOGETHER = 128
+"""Pairs of envelopes that are fitted at a time."""
 AGREEING = 1e-6
 """Drifts of a one-way envelope and of its halves that differ by more are no drift."""
 TORN = 2
@@ -61,11 +63,14 @@ class Band:
         return self.error + (FASTEST if self.drift_error is None else self.drift_error) * np.abs(time - self.centre)
 
 
-def fit_band(forward: Points, backward: Points) -> Band | None:
-    """The band of two envelopes with points in both; None if no clock that is set once at most can have made them."""
-    whole = _fit(forward, backward)
-    if whole is not None:
-        return whole
+def fit_bands(pairs: Sequence[tuple[Points, Points]]) -> list[Band | None]:
+    """The band of each pair of envelopes with points in both; None if no clock that is set once at most can have made them."""
+    bands = _fit(pairs)
+    return [_fit_around_a_step(*pair) if band is None else band for pair, band in zip(pairs, bands, strict=True)]
+
+
+def _fit_around_a_step(forward: Points, backward: Points) -> Band | None:
+    """The band of two envelopes behind the only time at which one of the clocks was set."""
     times = np.unique(np.concatenate([forward.time, backward.time]))
     # Points in front of the step fit a line, and those behind it; not those of a slot in the middle of which the clock was set.
     ahead = _most(len(times), lambda count: _possible(forward.part(-np.inf, times[count - 1]), backward.part(-np.inf, times[count - 1])))
@@ -75,9 +80,8 @@ def fit_band(forward: Points, backward: Points) -> Band | None:
         return None
     if last < first:
         first = last = (first + last) // 2
-    early, late = (
-        _fit(forward.part(begin, end), backward.part(begin, end)) for begin, end in ((-np.inf, times[first]), (times[last], np.inf))
-    )
+    pieces = ((-np.inf, times[first]), (times[last], np.inf))
+    early, late = _fit([(forward.part(begin, end), backward.part(begin, end)) for begin, end in pieces])
     if early is None or late is None:
         return None
     when = float(times[first] + times[last]) / 2
@@ -107,75 +111,109 @@ def _most(count: int, possible: Callable[[int], bool]) -> int:
 def _possible(forward: Points, backward: Points) -> bool:
     if len(forward.time) == 0 or len(backward.time) == 0:
         return True
-    gap = _Gap(forward, backward)
-    return bool(gap(gap.widest()) >= 0)
+    gaps = _Gaps([(forward, backward)])
+    return bool(gaps(gaps.widest())[0] >= 0)
 
 
-class _Gap:
-    """The gap between two envelopes seen along a slope, which is concave in the slope."""
+class _Gaps:
+    """The gaps between two envelopes each, seen along a slope, which are concave in the slope. Arrays are float64[pairs, …]."""
 
-    def __init__(self, forward: Points, backward: Points) -> None:
-        self.centre = float(np.mean(np.concatenate([forward.time, backward.time])))
-        self._ahead, self._above = forward.time - self.centre, forward.value
-        self._behind, self._below = backward.time - self.centre, -backward.value
+    def __init__(self, pairs: Sequence[tuple[Points, Points]]) -> None:
+        self.centre = np.array([np.mean(np.concatenate([forward.time, backward.time])) for forward, backward in pairs])
+        self._ahead, self._above = _side_by_side([forward for forward, _ in pairs], self.centre)
+        self._behind, below = _side_by_side([backward for _, backward in pairs], self.centre)
+        self._below = -below
 
     def edges(self, slopes: Any) -> tuple[Any, Any]:
-        """Where lines with these slopes touch the envelope above and the one below, at the centre."""
-        return (self._above - np.multiply.outer(slopes, self._ahead)).min(axis=-1), (
-            self._below - np.multiply.outer(slopes, self._behind)
-        ).max(axis=-1)
+        """Where lines with these slopes (float64[pairs] or [pairs, n]) touch the envelope above and the one below, at the centre."""
+        ahead, above, behind, below = self._ahead, self._above, self._behind, self._below
+        if slopes.ndim == 2:
+            ahead, above, behind, below = ahead[:, None], above[:, None], behind[:, None], below[:, None]
+        return (above - slopes[..., None] * ahead).min(axis=-1), (below - slopes[..., None] * behind).max(axis=-1)
 
     def __call__(self, slopes: Any) -> Any:
         above, below = self.edges(slopes)
         return above - below
 
-    def widest(self) -> float:
-        """The slope of the widest gap."""
-        return _peak(self, -FASTEST, FASTEST)
+    def widest(self) -> Any:
+        """The slope of each widest gap."""
+        return _peak(self, *self._everywhere(-FASTEST, FASTEST))
 
-    def border(self, inside: float, outside: float) -> float | None:
-        """The slope between these at which the gap closes; None if it is open even outside."""
-        if self(outside) >= 0:
-            return None
+    def border(self, inside: Any, outside: float) -> Any:
+        """The slope between these at which each gap closes; NaN if it is open even outside."""
+        (beyond,) = self._everywhere(outside)
+        is_open = self(beyond) >= 0
+        pair = np.arange(len(inside))
         for _ in range(ROUNDS):
-            slopes = np.linspace(inside, outside, FANNED)
-            closed = int(np.argmax(self(slopes) < 0))
-            inside, outside = float(slopes[max(closed - 1, 0)]), float(slopes[closed])
-        return inside
+            slopes = _fan(inside, beyond)
+            closed = np.argmax(self(slopes) < 0, axis=1)
+            inside, beyond = slopes[pair, np.maximum(closed - 1, 0)], slopes[pair, closed]
+        return np.where(is_open, np.nan, inside)
 
-    def extremes(self, slowest: float, fastest: float) -> tuple[float, float]:
+    def extremes(self, slowest: Any, fastest: Any) -> tuple[Any, Any]:
         """The lowest and the highest that any line with a slope between these can lie at the centre."""
         low = _peak(lambda slopes: -self.edges(slopes)[1], slowest, fastest)
         high = _peak(lambda slopes: self.edges(slopes)[0], slowest, fastest)
-        return float(self.edges(low)[1]), float(self.edges(high)[0])
+        return self.edges(low)[1], self.edges(high)[0]
+
+    def _everywhere(self, *slopes: float) -> list[Any]:
+        return [np.full(len(self.centre), slope) for slope in slopes]
 
 
-def _peak(concave: Callable[[Any], Any], low: float, high: float) -> float:
-    """Where a concave function is largest between two bounds."""
+def _side_by_side(envelopes: list[Points], centre: Any) -> tuple[Any, Any]:
+    """Times relative to the centre and values of each envelope, as rows of one length: behind its end infinity, at the centre."""
+    longest = max(len(points.time) for points in envelopes)
+    times, values = np.zeros((len(envelopes), longest)), np.full((len(envelopes), longest), np.inf)
+    for row, points in enumerate(envelopes):
+        times[row, : len(points.time)] = points.time - centre[row]
+        values[row, : len(points.time)] = points.value
+    return times, values
+
+
+def _fan(low: Any, high: Any) -> Any:
+    """FANNED slopes from each low (float64[n]) to each high: float64[n, FANNED]."""
+    return low[:, None] + np.linspace(0.0, 1.0, FANNED) * (high - low)[:, None]
+
+
+def _peak(concave: Callable[[Any], Any], low: Any, high: Any) -> Any:
+    """Where each concave function is largest between two bounds."""
+    pair = np.arange(len(low))
     for _ in range(ROUNDS):
-        slopes = np.linspace(low, high, FANNED)
+        slopes = _fan(low, high)
         values = concave(slopes)
-        best = np.flatnonzero(values == values.max())
-        low, high = float(slopes[max(best[0] - 1, 0)]), float(slopes[min(best[-1] + 1, FANNED - 1)])
+        best = values == values.max(axis=1)[:, None]
+        first, last = np.argmax(best, axis=1), FANNED - 1 - np.argmax(best[:, ::-1], axis=1)
+        low, high = slopes[pair, np.maximum(first - 1, 0)], slopes[pair, np.minimum(last + 1, FANNED - 1)]
     return (low + high) / 2
 
 
-def _fit(forward: Points, backward: Points) -> Band | None:
-    if len(forward.time) == 0 or len(backward.time) == 0:
-        return None
-    gap = _Gap(forward, backward)
-    drift = gap.widest()
-    if gap(drift) < 0:
-        return None
-    slowest, fastest = gap.border(drift, -FASTEST), gap.border(drift, FASTEST)
-    drift_error = None
-    if slowest is not None and fastest is not None:
-        drift_error = max(fastest - drift, drift - slowest)
-    elif gap(0.0) >= 0:
-        drift = 0.0
-    offset = float(sum(gap.edges(drift))) / 2
-    low, high = gap.extremes(-FASTEST if slowest is None else slowest, FASTEST if fastest is None else fastest)
-    return Band(gap.centre, offset, drift, max(high - offset, offset - low), drift_error)
+def _fit(pairs: Sequence[tuple[Points, Points]]) -> list[Band | None]:
+    """The band of each pair of envelopes; None if a point is missing on one side, or if no line lies between them."""
+    bands: list[Band | None] = [None] * len(pairs)
+    whole = [row for row, (forward, backward) in enumerate(pairs) if len(forward.time) and len(backward.time)]
+    # As many together as stay in a processor's cache with all slopes.
+    for begin in range(0, len(whole), TOGETHER):
+        rows = whole[begin : begin + TOGETHER]
+        for row, band in zip(rows, _fit_together([pairs[row] for row in rows]), strict=True):
+            bands[row] = band
+    return bands
+
+
+def _fit_together(pairs: Sequence[tuple[Points, Points]]) -> Iterator[Band | None]:
+    gaps = _Gaps(pairs)
+    drift = gaps.widest()
+    fits = gaps(drift) >= 0
+    slowest, fastest = gaps.border(drift, -FASTEST), gaps.border(drift, FASTEST)
+    error = np.maximum(fastest - drift, drift - slowest)
+    drift = np.where(np.isnan(error) & (gaps(np.zeros(len(pairs))) >= 0), 0.0, drift)
+    above, below = gaps.edges(drift)
+    offset = (above + below) / 2
+    low, high = gaps.extremes(np.where(np.isnan(slowest), -FASTEST, slowest), np.where(np.isnan(fastest), FASTEST, fastest))
+    around = np.maximum(high - offset, offset - low)
+    for row in range(len(pairs)):
+        known = None if np.isnan(error[row]) else float(error[row])
+        band = Band(float(gaps.centre[row]), float(offset[row]), float(drift[row]), float(around[row]), known)
+        yield band if fits[row] else None
 
 
 def _lower_edge(points: Points) -> float:

@@ -163,7 +163,8 @@ def active_times(buckets: BucketView) -> tuple[Array, Array]:
 
 def bucket_range(buckets: BucketView, queue: int) -> tuple[int, int]:
     """First row of a queue's buckets, and the row after its last."""
-    first, last = np.searchsorted(buckets.queue, (queue, queue + 1))
+    # In the type of the column: else all of it is converted for every queue.
+    first, last = np.searchsorted(buckets.queue, np.array((queue, queue + 1), dtype=buckets.queue.dtype))
     return int(first), int(last)
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from int_analyzer.analysis.band import Band, Points, fit_band
+from int_analyzer.analysis.band import Band, Points, fit_bands
 from int_analyzer.analysis.units import RAW
 from int_analyzer.fold.view import LinkView, View
 from int_analyzer.profile import ABSENT, Profile
@@ -76,15 +76,17 @@ class Envelopes:
     @cached_property
     def bands(self) -> dict[Pair, Band]:
         """How much the clock of the second node is ahead of the first's, for pairs that see each other; both ways round."""
-        found: dict[Pair, Band] = {}
+        seen: dict[Pair, tuple[Points, Points]] = {}
         for (node, other), ahead in self.ways.items():
             back = self.ways.get((other, node))
             if node < other and back is not None:
-                band = fit_band(ahead, self._unwrapped((other, node), back, -ahead.value.min()))
-                if band is not None:
-                    found[node, other] = band
-                    step = None if band.step is None else -band.step
-                    found[other, node] = replace(band, offset=-band.offset, drift=-band.drift, step=step)
+                seen[node, other] = ahead, self._unwrapped((other, node), back, -ahead.value.min())
+        found: dict[Pair, Band] = {}
+        for (node, other), band in zip(seen, fit_bands(list(seen.values())), strict=True):
+            if band is not None:
+                found[node, other] = band
+                step = None if band.step is None else -band.step
+                found[other, node] = replace(band, offset=-band.offset, drift=-band.drift, step=step)
         return found
 
     @property

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from int_analyzer.analysis.congestion import contradicted
 from int_analyzer.analysis.latency import QueueQuantiles
@@ -125,23 +128,32 @@ def build_links(view: View, profile: Profile, quantiles: QueueQuantiles, latenci
 
 def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSummary]:
     """Paths, most packets first. `share_of_latency` is by the mean latency of each queue, of all its packets."""
-    ignored = contradicted(view)
+    ports = [port_of(view, profile, queue) for queue in range(len(view.queues.node_id))]
+    order, means = [_ids(at) for at in ports], _mean_latencies(view, units)
+    seen = view.paths
+    columns = (seen.packets, seen.bytes, seen.holes, seen.first_ns, seen.last_ns)
+    columns += (seen.ce_packets, seen.carried, seen.icrc_right, seen.icrc_wrong)
+    counters = zip(seen.queues, *(column.tolist() for column in columns), strict=True)
     paths = [
         PathSummary(
-            hops=[port_of(view, profile, queue) for queue in queues],
-            packets=int(view.paths.packets[path]),
-            bytes=int(view.paths.bytes[path]),
-            holes=int(view.paths.holes[path]),
-            first_ns=int(view.paths.first_ns[path]),
-            last_ns=int(view.paths.last_ns[path]),
-            share_of_latency=_shares(view, units, queues, ignored),
-            ce_ratio=int(view.paths.ce_packets[path]) / carried if (carried := int(view.paths.carried[path])) else None,
-            icrc_ok=int(view.paths.icrc_right[path]),
-            icrc_bad=int(view.paths.icrc_wrong[path]),
+            hops=[ports[queue] for queue in queues],
+            packets=packets,
+            bytes=size,
+            holes=holes,
+            first_ns=first_ns,
+            last_ns=last_ns,
+            share_of_latency=_shares(units, queues, means),
+            ce_ratio=marked / carried if carried else None,
+            icrc_ok=right,
+            icrc_bad=wrong,
         )
-        for path, queues in enumerate(view.paths.queues)
+        for queues, packets, size, holes, first_ns, last_ns, marked, carried, right, wrong in counters
     ]
-    return sorted(paths, key=lambda path: (-path.packets, [_ids(hop) for hop in path.hops], path.first_ns))
+    places = sorted(
+        range(len(paths)),
+        key=lambda at: (-paths[at].packets, [order[queue] for queue in seen.queues[at]], paths[at].first_ns),
+    )
+    return [paths[at] for at in places]
 
 
 def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.MultiDiGraph:
@@ -203,13 +215,18 @@ def _quantile_attributes(name: str, quantiles: Quantiles) -> dict[str, Any]:
     return {f"{name}_{key}": value for key, value in values.items() if value is not None} | {f"{name}_unit": quantiles.unit}
 
 
-def _shares(view: View, units: QueueUnits, queues: tuple[int, ...], ignored: Any) -> list[float] | None:
-    counts = [int(view.queues.latency_count[queue]) for queue in queues]
-    if len({units.latency_unit[queue] for queue in queues}) != 1 or 0 in counts or any(ignored[queue] for queue in queues):
+def _mean_latencies(view: View, units: QueueUnits) -> list[float]:
+    """Mean latency of every queue in its unit, NaN where there is none or the node's own times contradict it."""
+    queues = view.queues
+    known = (queues.latency_count > 0) & ~contradicted(view)
+    total = np.where(known, queues.latency_sum * np.asarray(units.latency_factor, dtype=np.float64), np.nan)
+    means: list[float] = (total / np.maximum(queues.latency_count, 1)).tolist()
+    return means
+
+
+def _shares(units: QueueUnits, queues: tuple[int, ...], means: list[float]) -> list[float] | None:
+    """The share of each queue in the sum of these means; None if one is not known, or if they are in several units."""
+    total = sum(means[queue] for queue in queues)
+    if isnan(total) or total <= 0 or len({units.latency_unit[queue] for queue in queues}) != 1:
         return None
-    means = [
-        float(view.queues.latency_sum[queue]) * float(units.latency_factor[queue]) / count
-        for queue, count in zip(queues, counts, strict=True)
-    ]
-    total = sum(means)
-    return [mean / total for mean in means] if total > 0 else None
+    return [means[queue] / total for queue in queues]

@@ -8,7 +8,8 @@ from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import get
 from int_analyzer.fold import flows, paths, postcards, queues
 from int_analyzer.fold.flows import count_packet as count_in_flow
-from int_analyzer.fold.flows import find_flow, follow
+from int_analyzer.fold.flows import find_flow, follow, hash_flow
+from int_analyzer.fold.foresight import AHEAD, is_large, look_ahead
 from int_analyzer.fold.links import SLOTS, count_in_link, find_link
 from int_analyzer.fold.pairs import count_pair
 from int_analyzer.fold.paths import INGRESS_MASK, QUEUE_SHIFT, find_path
@@ -42,6 +43,7 @@ from int_analyzer.fold.table import (
     BUCKET_NS,
     BUCKETS,
     FLOWS,
+    HASHES,
     LINK_BASE,
     LINK_SHIFT,
     LINKS,
@@ -52,6 +54,7 @@ from int_analyzer.fold.table import (
     PATH_HOPS,
     PATHS,
     QUEUES,
+    RING,
     SLOT_SHIFT,
 )
 from int_analyzer.fold.waits import note_wait
@@ -97,11 +100,31 @@ def fold_packets(
     columns: the arena, or views by name (columns.get); …_rows and …_index: table.find; blocks and pool: histogram.count_in; log:
     buckets.append; path_hops: paths.find_path; path_links int64[capacity]: of each hop, row + 1 of the link to the next, or 0;
     postcard_log: postcards.keep; wait_log: waits.note_wait, as many rows as the batch has hops; counters int64: quality.py; work
-    int64[40]: table.py.
+    int64[96]: table.py.
     """
     width = work[BUCKET_NS]
     bucket, bucket_begin, bucket_end, link_slot = 0, 0, 0, -1
+    large, begin = is_large(flow_rows, pool), row
+    ahead = row - AHEAD if large else row
     while row < stop:
+        while ahead < row + large:
+            look_ahead(
+                ahead,
+                begin,
+                stop,
+                columns,
+                flow_rows,
+                flow_index,
+                path_rows,
+                path_hops,
+                path_links,
+                queue_rows,
+                blocks,
+                pool,
+                link_rows,
+                work,
+            )
+            ahead += 1
         count = get(columns, "packets.hop_count", row)
         # Could this packet need more room than there is? Queues and paths at their maximum do without.
         if (
@@ -139,7 +162,8 @@ def fold_packets(
                 crossed = get(columns, "packets.ip_bytes", row)
             marked = 1 if get(columns, "packets.ecn", row) == _CE else 0
             counters[CE_PACKETS] += marked
-            flow = find_flow(flow_rows, flow_index, work, columns, row, dest_qp)
+            hashed = work[HASHES + (row & (RING - 1))] if large else hash_flow(columns, row, dest_qp)
+            flow = find_flow(flow_rows, flow_index, work, columns, row, dest_qp, hashed)
             count_in_flow(flow_rows, flow, time, crossed, telemetry, marked, notified)
             guess = flow_rows[flow, _GUESS] - 1
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from int_analyzer._jit import inlined
-from int_analyzer.fold.table import BUCKETS
+from int_analyzer.fold.ordering import order_by
+from int_analyzer.fold.table import BUCKETS, grown
 
 # Words of a row of the log. From BUCKET on they stand in the same order in the row of a queue.
 QUEUE, BUCKET, PACKETS, BYTES = 0, 1, 2, 3
@@ -24,6 +25,9 @@ NEVER = np.iinfo(np.int64).max
 """Later than every time."""
 
 
+_PIECE = 4096
+
+
 @inlined
 def append(log: Any, work: Any, queue: int, rows: Any, first: int) -> None:
     """Append words `first`… of row `queue` of `rows`; the log (int64[capacity, 11]) has room for it."""
@@ -32,6 +36,27 @@ def append(log: Any, work: Any, queue: int, rows: Any, first: int) -> None:
     for word in range(BUCKET, WIDTH):
         log[at, word] = rows[queue, first + word - BUCKET]
     work[BUCKETS] = at + 1
+
+
+def _runs(queue: Any, bucket: Any) -> Any:
+    """Where each run of rows of one queue and one bucket begins: int64[runs]."""
+    begins = np.ones(len(queue), dtype=bool)
+    begins[1:] = (np.diff(queue) != 0) | (np.diff(bucket) != 0)
+    return np.flatnonzero(begins)
+
+
+def _united(data: Any, starts: Any) -> Any:
+    """One row of each run of rows; `starts` are their beginnings."""
+    united = data[starts]
+    if len(starts) == len(data):
+        return united
+    for word in (PACKETS, BYTES, LATENCY_COUNT, LATENCY_SUM, DEPTH_COUNT, DEPTH_SUM):
+        united[:, word] = np.add.reduceat(data[:, word], starts)
+    for word in (LATENCY_MAX, DEPTH_MAX):
+        united[:, word] = np.maximum.reduceat(data[:, word], starts)
+    highest = data[:, DEPTH_MAX] == np.repeat(united[:, DEPTH_MAX], np.diff(starts, append=len(data)))
+    united[:, DEPTH_MAX_NS] = np.minimum.reduceat(np.where(highest, data[:, DEPTH_MAX_NS], NEVER), starts)
+    return united
 
 
 class Buckets:
@@ -56,75 +81,56 @@ class Buckets:
             return 0
         bound = self._bound(more, queues)
         if self.log.shape[0] < bound:
-            self._resize(min(bound, 2 * (self.used + more)))
+            self.log = grown(self.log, min(bound, 2 * (self.used + more)))
             return 0
-        self.compact()
-        return self.fit(more, queues)
+        return self.compact(more, bound)
 
-    def fit(self, more: int, queues: int) -> int:
-        """Keep a compact log within its bound, with room for `more` rows; returns the doublings of the width that this took."""
-        bound = self._bound(more, queues)
-        doublings = 0
-        # A quarter of the room has to be gained, or the next time would come too soon.
-        while 4 * (self.used + more) > 3 * bound:
-            self.coarsen(1)
-            doublings += 1
-        if 4 * (self.used + more) > 3 * self.log.shape[0] or self.log.shape[0] > bound:
-            self._resize(min(bound, max(2 * (self.used + more), 1024)))
-        return doublings
+    def fit(self, rows: Any, queues: int) -> None:
+        """Append rows (int64[n, 11]) and make compact, within the bound."""
+        self.log = np.concatenate([self.data, rows])
+        self.used = len(self.log)
+        self.compact(0, self._bound(0, queues))
 
     def _bound(self, more: int, queues: int) -> int:
         return max(self.maximum, 64 * queues, 2 * more)
-
-    def _resize(self, capacity: int) -> None:
-        log = np.zeros((capacity, WIDTH), dtype=np.int64)
-        log[: self.used] = self.data
-        self.log = log
 
     def coarsen(self, doublings: int) -> None:
         """Make every bucket of a compact log 2^doublings as wide."""
         self.width_ns <<= doublings
         self.data[:, BUCKET] >>= doublings
-        self._unite(self.data)
+        self._unite(np.arange(self.used), self.data[:, QUEUE], self.data[:, BUCKET], self.log.shape[0])
 
-    def add(self, rows: Any) -> None:
-        """Append rows (int64[n, 11]) and make compact, however large that gets: `fit` comes next."""
-        self.log = np.concatenate([self.data, rows])
-        self.used = len(self.log)
-        self.compact()
+    def compact(self, more: int, bound: int) -> int:
+        """Make one row of all rows of a queue and a bucket, ordered by queue, then time, with room for `more` others.
 
-    def compact(self) -> None:
-        """Make one row of all rows of a queue and a bucket, ordered by queue, then time."""
-        data = self.data
-        if len(data) == 0:
-            return
-        queue, bucket = data[:, QUEUE], data[:, BUCKET] - data[:, BUCKET].min()
-        span = int(bucket.max()) + 1
-        if (int(queue.max()) + 1) * span < NEVER:
-            # One number to sort by is several times as fast as two.
-            order = np.argsort(queue * span + bucket)
-        else:
-            order = np.lexsort((bucket, queue))
-        self._unite(data[order])
+        Buckets become so wide that these rows are within the bound; returns the doublings that this took.
+        """
+        order = order_by(self.data[:, QUEUE], self.data[:, BUCKET])
+        queue, bucket = self.data[order, QUEUE], self.data[order, BUCKET]
+        doublings = 0
+        # A quarter of the room has to be gained, or the next time would come too soon.
+        while 4 * ((count := len(_runs(queue, bucket))) + more) > 3 * bound:
+            bucket >>= 1
+            doublings += 1
+        self.width_ns <<= doublings
+        capacity = self.log.shape[0]
+        if 4 * (count + more) > 3 * capacity or capacity > bound:
+            capacity = min(bound, max(2 * (count + more), 1024))
+        self._unite(order, queue, bucket, capacity)
+        return doublings
 
-    def _unite(self, data: Any) -> None:
-        """Take these rows, ordered by queue and bucket, and make one of each run of equals."""
-        if len(data) == 0:
-            return
-        begins = np.ones(len(data), dtype=bool)
-        begins[1:] = (np.diff(data[:, QUEUE]) != 0) | (np.diff(data[:, BUCKET]) != 0)
-        starts = np.nonzero(begins)[0]
-        united = data
-        if len(starts) < len(data):
-            united = data[starts]
-            for word in (PACKETS, BYTES, LATENCY_COUNT, LATENCY_SUM, DEPTH_COUNT, DEPTH_SUM):
-                united[:, word] = np.add.reduceat(data[:, word], starts)
-            for word in (LATENCY_MAX, DEPTH_MAX):
-                united[:, word] = np.maximum.reduceat(data[:, word], starts)
-            highest = data[:, DEPTH_MAX] == np.repeat(united[:, DEPTH_MAX], np.diff(starts, append=len(data)))
-            united[:, DEPTH_MAX_NS] = np.minimum.reduceat(np.where(highest, data[:, DEPTH_MAX_NS], NEVER), starts)
-        self.log[: len(united)] = united
-        self.used = len(united)
+    def _unite(self, order: Any, queue: Any, bucket: Any, capacity: int) -> None:
+        """Make one row of each run of rows, taken in this order, that have one queue and one bucket, in a log of `capacity` rows."""
+        log, starts = np.zeros((capacity, WIDTH), dtype=np.int64), _runs(queue, bucket)
+        ends = np.append(starts[1:], len(order))
+        # As many at a time as stay in a processor's cache.
+        for begin in range(0, len(starts), _PIECE):
+            piece = slice(begin, begin + _PIECE)
+            first, last = starts[piece][0], ends[piece][-1]
+            united = log[piece][: len(starts[piece])]
+            united[:] = _united(self.log[order[first:last]], starts[piece] - first)
+            united[:, BUCKET] = bucket[starts[piece]]
+        self.log, self.used = log, len(starts)
 
     def copy(self) -> Buckets:
         """An independent copy."""

@@ -109,9 +109,9 @@ class Connections:
         moved = np.zeros(len(rows) + 1, dtype=np.int64)
         moved[kept + 1] = np.arange(len(kept)) + 1
         self.evicted += len(rows) - len(kept)
-        rows = rows[kept]
+        self.directions.keep(kept)
+        rows = self.directions.data
         rows[:, words.PEER] = moved[rows[:, words.PEER]]
-        self.directions.replace(rows)
         self.journal.follow(moved)
         self.answers.follow(moved)
         self.hints[:] = 0

@@ -59,7 +59,7 @@ FATAL = 0x80
 PSN_MASK = 0xFFFFFF
 VERSION_SHIFT = 40
 
-# Words of `work` (int64[40]), the scratch of this kernel's calls: rows in use, of waits too, and those of the packet at hand.
+# Words of `work` (int64[96]), the scratch of this kernel's calls: rows in use, of waits too, and those of the packet at hand.
 DIRECTIONS, HOST_PAIRS, SAMPLE_BLOCKS, MAXIMUM_HOST_PAIRS, MARKS = 0, 1, 2, 3, 4
 LOGGED, WAIT, WAIT_END, ANSWERS = 32, 33, 34, 35
 _HASHES, _FOLLOWED, AHEAD = 8, 24, 8

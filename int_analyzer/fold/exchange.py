@@ -113,7 +113,7 @@ def fold_roce(
     """Absorb RoCEv2 rows `row` … `stop` − 1; returns the row before which a table has to grow, or `stop`.
 
     rows, pairs and their indices: table.find; hints: pairing.leave_hint; blocks and pool: histogram.count_in; marks and answers:
-    journal.note; log: waits.find_waits; work int64[40]: direction.py.
+    journal.note; log: waits.find_waits; work int64[96]: direction.py.
     """
     for before in range(row - AHEAD + 1, row):
         expect(rows, index, work, columns, before, stop)

@@ -34,30 +34,38 @@ TCP, UDP = 6, 17
 
 
 @inlined
-def find_flow(rows: Any, index: Any, work: Any, columns: Any, packet: int, dest_qp: int) -> int:
-    """Row of the packet's flow, made if it is new; there is room for it."""
+def _ports_of(columns: Any, packet: int) -> int:
+    """The word PORTS of a packet."""
     protocol = get(columns, "packets.protocol", packet)
     src_port, dst_port = get(columns, "packets.src_port", packet) + 1, get(columns, "packets.dst_port", packet) + 1
     # Ports are 0 where the transport header was not reached (fragments, short captures).
     if (protocol != UDP and protocol != TCP) or src_port + dst_port == 2:
         src_port, dst_port = 0, 0
-    src_hi, src_lo = get(columns, "packets.src_hi", packet), get(columns, "packets.src_lo", packet)
-    dst_hi, dst_lo = get(columns, "packets.dst_hi", packet), get(columns, "packets.dst_lo", packet)
-    ports = (get(columns, "packets.ip_version", packet) << 48) | (protocol << 40) | (src_port << 20) | dst_port
-    work[KEY + SRC_HI] = src_hi
-    work[KEY + SRC_LO] = src_lo
-    work[KEY + DST_HI] = dst_hi
-    work[KEY + DST_LO] = dst_lo
-    work[KEY + PORTS] = ports
-    work[KEY + DEST_QP] = dest_qp
-    hashed = mixed(
-        product(src_hi, FACTOR_0)
-        ^ product(src_lo, FACTOR_1)
-        ^ product(dst_hi, FACTOR_2)
-        ^ product(dst_lo, FACTOR_3)
-        ^ product(ports, FACTOR_4)
+    return (get(columns, "packets.ip_version", packet) << 48) | (protocol << 40) | (src_port << 20) | dst_port
+
+
+@inlined
+def hash_flow(columns: Any, packet: int, dest_qp: int) -> int:
+    """The hash of the packet's flow; `dest_qp` is −1 where there is none."""
+    return mixed(
+        product(get(columns, "packets.src_hi", packet), FACTOR_0)
+        ^ product(get(columns, "packets.src_lo", packet), FACTOR_1)
+        ^ product(get(columns, "packets.dst_hi", packet), FACTOR_2)
+        ^ product(get(columns, "packets.dst_lo", packet), FACTOR_3)
+        ^ product(_ports_of(columns, packet), FACTOR_4)
         ^ product(dest_qp, FACTOR_5)
     )
+
+
+@inlined
+def find_flow(rows: Any, index: Any, work: Any, columns: Any, packet: int, dest_qp: int, hashed: int) -> int:
+    """Row of the packet's flow, made if it is new; there is room for it."""
+    work[KEY + SRC_HI] = get(columns, "packets.src_hi", packet)
+    work[KEY + SRC_LO] = get(columns, "packets.src_lo", packet)
+    work[KEY + DST_HI] = get(columns, "packets.dst_hi", packet)
+    work[KEY + DST_LO] = get(columns, "packets.dst_lo", packet)
+    work[KEY + PORTS] = _ports_of(columns, packet)
+    work[KEY + DEST_QP] = dest_qp
     before = work[FLOWS]
     flow = find(rows, index, work, FLOWS, KEY_WORDS, hashed)
     if work[FLOWS] != before:
@@ -164,7 +172,7 @@ class Flows:
         moved = np.full(len(rows), -1, dtype=np.int64)
         moved[kept] = np.arange(len(kept))
         self.evicted += len(rows) - len(kept)
-        self.table.replace(rows[kept])
+        self.table.keep(kept)
         return moved
 
     def follow_all(self, flows: Any, paths: Any, times: Any, whole: Any, known: Paths) -> None:

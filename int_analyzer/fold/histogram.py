@@ -13,6 +13,7 @@ import numpy as np
 
 from int_analyzer._jit import compiled, inlined, kernel, reader
 from int_analyzer.fold.hashing import wide
+from int_analyzer.fold.table import grown
 
 SUB_BUCKETS = 64
 BLOCKS = 58
@@ -90,9 +91,7 @@ class Histograms:
         used = self.used
         if used + more > self.pool.shape[0]:
             # By half, not by two: this is the largest array of a state.
-            grown = np.zeros((max(used + more, self.pool.shape[0] * 3 // 2), SUB_BUCKETS), dtype=np.int64)
-            grown[:used] = self.pool[:used]
-            self.pool = grown
+            self.pool = grown(self.pool, max(used + more, self.pool.shape[0] * 3 // 2))
 
     def count(self, row: int) -> int:
         """Values counted in a row."""

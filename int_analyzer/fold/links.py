@@ -130,7 +130,9 @@ class Links:
 
     def cover(self, first_ns: int, last_ns: int) -> None:
         """Make all times from the first to the last lie within the slots: by moving their beginning, or with slots twice as wide."""
-        self._arrange(*self._range(first_ns, last_ns))
+        base, doublings = self._range(first_ns, last_ns)
+        if (base, doublings) != (self.base, 0):
+            self._arrange(base, doublings)
 
     def coarsen_to(self, slot_ns: int) -> None:
         """Make slots at least so wide, which is their width times a power of two."""
@@ -207,13 +209,14 @@ class Links:
         """Make slots 2^doublings as wide, beginning with number `base` of the new ones; all that are in use have to fit."""
         self._settle()
         rows = self.table.data
-        before = rows[:, SLOT:_LAST].copy().reshape(len(rows), SLOTS, 2)
-        after = rows[:, SLOT:_LAST].reshape(len(rows), SLOTS, 2)
+        # Slot by slot, so that one's values of all links stand together.
+        before = np.ascontiguousarray(rows[:, SLOT:_LAST].reshape(len(rows), SLOTS, 2).swapaxes(0, 1))
+        after = np.empty_like(before)
         after[:, :, 0], after[:, :, 1] = NEVER, 0
-        for slot in np.flatnonzero((before[:, :, 0] != NEVER).any(axis=0)).tolist():
+        for slot in np.flatnonzero((before[:, :, 0] != NEVER).any(axis=1)).tolist():
             at = ((self.base + slot) >> doublings) - base
-            after[:, at] = _lower(after[:, at], before[:, slot])
-        rows[:, SLOT:_LAST] = after.reshape(len(rows), 2 * SLOTS)
+            after[at] = _lower(after[at], before[slot])
+        rows[:, SLOT:_LAST] = after.swapaxes(0, 1).reshape(len(rows), 2 * SLOTS)
         self.base = base
         self.slot_ns <<= doublings
 

@@ -14,6 +14,7 @@ import numpy as np
 from int_analyzer._jit import inlined
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.fold.hashing import FACTOR_5, product
+from int_analyzer.fold.ordering import order_by
 from int_analyzer.fold.table import KEY, PAIRS, Table, find
 from int_analyzer.fold.view import PairView
 
@@ -49,13 +50,15 @@ def count_pair(
 def _runs(rows: Any, words: int) -> Any:
     """Where each run of rows that agree in their first `words` words begins: int64[runs]."""
     differs = np.ones(len(rows), dtype=bool)
-    differs[1:] = np.any(rows[1:, :words] != rows[:-1, :words], axis=1)
+    differs[1:] = False
+    for word in range(words):
+        differs[1:] |= rows[1:, word] != rows[:-1, word]
     return np.nonzero(differs)[0]
 
 
 def _ordered(rows: Any) -> Any:
     """Rows by queue, flow and slot."""
-    return rows[np.lexsort((rows[:, SLOT], rows[:, FLOW], rows[:, QUEUE]))]
+    return rows[order_by(rows[:, QUEUE], rows[:, FLOW], rows[:, SLOT])]
 
 
 class Pairs:
@@ -92,12 +95,12 @@ class Pairs:
         if len(starts) <= keep:
             return
         total = np.add.reduceat(rows[:, BYTES], starts)
-        order = np.lexsort((-total, rows[starts, QUEUE]))
+        order = order_by(rows[starts, QUEUE], -total)
         queue = rows[starts[order], QUEUE]
         begins = np.nonzero(np.diff(queue, prepend=-1))[0]
         rank = np.arange(len(queue)) - np.repeat(begins, np.diff(begins, append=len(queue)))
         kept = np.zeros(len(starts), dtype=bool)
-        kept[order[np.argsort(rank, kind="stable")[:keep]]] = True
+        kept[order[order_by(rank)[:keep]]] = True
         self.evicted += len(starts) - keep
         self.table.replace(rows[np.repeat(kept, np.diff(starts, append=len(rows)))])
 
@@ -159,7 +162,7 @@ class Pairs:
     def view(self) -> PairView:
         """Counters of every pair and slot, ordered by queue, then time, the heaviest flow first."""
         rows = self.table.data
-        rows = rows[np.lexsort((-rows[:, BYTES], rows[:, SLOT], rows[:, QUEUE]))]
+        rows = rows[order_by(rows[:, QUEUE], rows[:, SLOT], -rows[:, BYTES])]
         return PairView(
             queue=rows[:, QUEUE].copy(),
             flow=rows[:, FLOW].copy(),

@@ -127,8 +127,11 @@ def count_hop(
         _begin_bucket(rows, log, work, queue, bucket)
     rows[queue, PACKETS] += 1
     rows[queue, BYTES] += size
-    rows[queue, LAST_NS] = max(rows[queue, LAST_NS], time)
-    if time < rows[queue, FIRST_NS] and time > 0:
+    # FIRST_NS stands in a third line of the cache: only the first packet and those out of order touch it.
+    last = rows[queue, LAST_NS]
+    if time > last:
+        rows[queue, LAST_NS] = time
+    if time > 0 and (time < last or last == 0) and time < rows[queue, FIRST_NS]:
         rows[queue, FIRST_NS] = time
 
     latency = -1
@@ -222,8 +225,7 @@ class Queues:
         rows[:, PACKETS : DEPTH_MAX_NS + 1] = 0
         rows[:, LATENCY_MAX] = -1
         rows[:, DEPTH_MAX] = -1
-        self.buckets.add(current)
-        self.buckets.fit(0, len(rows))
+        self.buckets.fit(current, len(rows))
 
     def coarsen(self, width_ns: int) -> None:
         """Widen the buckets to `width_ns`, which is theirs times a power of two."""
@@ -254,8 +256,7 @@ class Queues:
         twice[rows < 0] = -1
         self.histograms.merge(other.histograms, twice.ravel())
         log.data[:, bucket_log.QUEUE] = rows[log.data[:, bucket_log.QUEUE]]
-        self.buckets.add(log.data[log.data[:, bucket_log.QUEUE] >= 0])
-        self.buckets.fit(0, len(self.table))
+        self.buckets.fit(log.data[log.data[:, bucket_log.QUEUE] >= 0], len(self.table))
         return rows
 
     def copy(self) -> Queues:

@@ -11,14 +11,16 @@ import numpy as np
 
 from int_analyzer._jit import compiled, inlined, kernel
 
-# Words of `work` (int64[40]), the scratch of a kernel call: how many rows of each table are in use, and the key to look for.
+# Words of `work` (int64[96]), the scratch of a kernel call: how many rows of each table are in use, and the key to look for.
 QUEUES, PATHS, FLOWS, PAIRS, STREAMS, DROPS, BLOCKS, BUCKETS, PATH_HOPS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS, SLOT_SHIFT = 9, 10, 11, 12
 POSTCARDS, UNIDENTIFIED = 13, 14
 LINKS, MAXIMUM_LINKS, LINK_SHIFT, LINK_BASE = 24, 25, 26, 27
 WAITS = 28
 KEY = 16
-N_WORK = 40
+HASHES, ROWS_AHEAD, RING = 32, 64, 32
+"""Two rings of 32 words: what is known already of the packets that come next (foresight.py)."""
+N_WORK = 96
 
 LOWER = 0xFFFFFFFF
 UPPER = -1 << 32
@@ -74,6 +76,14 @@ def aligned(rows: int, width: int) -> Any:
     return flat[skip : skip + rows * width].reshape(rows, width)
 
 
+def grown(rows: Any, capacity: int) -> Any:
+    """These rows (int64[n, width]) with zeroed room for so many; nobody else may hold the array, which is moved rather than copied."""
+    if not rows.flags.owndata:
+        rows = rows.copy()
+    rows.resize((capacity, rows.shape[1]), refcheck=False)
+    return rows
+
+
 def keys(words: Any) -> list[bytes]:
     """Each row of int64[n, words] as bytes: what a dictionary takes."""
     flat, size = np.ascontiguousarray(words).tobytes(), 8 * words.shape[1]
@@ -117,6 +127,16 @@ class Table:
         replaced[: len(rows)] = rows
         self.rows = replaced
         self.used = len(rows)
+        self._index = None
+
+    def keep(self, kept: Any) -> None:
+        """Keep these rows (int64[n], ascending), and forget all others."""
+        # Where they are, some at a time: what makes room for others should not itself need room.
+        for begin in range(0, len(kept), 1024):
+            rows = kept[begin : begin + 1024]
+            self.rows[begin : begin + len(rows)] = self.rows[rows]
+        self.rows[len(kept) : self.used] = 0
+        self.used = len(kept)
         self._index = None
 
     def append(self, row: Any) -> None:

@@ -1,0 +1,126 @@
+"""Foresight: ask for the memory of the packets that come next, so that a large fabric's packets do not wait for it.
+
+A packet's flow tells its path, the path its queues, and a queue its counters: each has to be there before the next can be asked for. So
+each is asked for some packets before it is read, in five steps that are in flight at the same time, for packets ever closer. What does not
+fit (a new flow, another path) is found by the fold itself: nothing here is more than a guess.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from int_analyzer._jit import inlined
+from int_analyzer.columns import get
+from int_analyzer.fold import flows, links, paths, queues
+from int_analyzer.fold.flows import hash_flow
+from int_analyzer.fold.hashing import wide
+from int_analyzer.fold.histogram import BLOCKS, SUB_BUCKETS, place
+from int_analyzer.fold.paths import LENGTH, OFFSET, QUEUE_SHIFT
+from int_analyzer.fold.table import HASHES, LOWER, RING, ROWS_AHEAD
+from int_analyzer.schema import ABSENT32
+from int_analyzer.wire.read import prefetch
+
+AHEAD = 24
+"""Packets from the first step to the fold; a ring has to hold as many."""
+_FLOW, _PATH, _HOPS, _QUEUES, _COUNTERS = 20, 16, 12, 8, 4
+"""Packets from each further step to the fold."""
+
+_LINE = 8
+"""Words of a line of the cache."""
+_GUESS, _FLOW_WIDTH, _PATH_WIDTH, _QUEUE_WIDTH, _LINK_WIDTH = flows.GUESS, flows.WIDTH, paths.WIDTH, queues.WIDTH, links.WIDTH
+
+CACHED = 1 << 20
+"""Bytes of flows and histograms that a processor's own cache holds: up to here nothing is gained by asking."""
+
+
+@inlined
+def is_large(flow_rows: Any, pool: Any) -> bool:
+    """Whether the state is larger than a processor's own cache."""
+    return 8 * (flow_rows.shape[0] * _FLOW_WIDTH + pool.shape[0] * SUB_BUCKETS) > CACHED
+
+
+@inlined
+def look_ahead(
+    row: int,
+    begin: int,
+    stop: int,
+    columns: Any,
+    flow_rows: Any,
+    flow_index: Any,
+    path_rows: Any,
+    path_hops: Any,
+    path_links: Any,
+    queue_rows: Any,
+    blocks: Any,
+    pool: Any,
+    link_rows: Any,
+    work: Any,
+) -> None:
+    """Take a step for each packet of `begin` … `stop` − 1 that stands at its distance behind `row`; HASHES has the hash of its flow."""
+    at = row + AHEAD
+    if begin <= at < stop:
+        dest_qp = -1
+        roce_row = get(columns, "packets.roce_row", at)
+        if roce_row != ABSENT32:
+            dest_qp = get(columns, "roce.dest_qp", roce_row)
+        hashed = hash_flow(columns, at, dest_qp)
+        work[HASHES + (at & (RING - 1))] = hashed
+        prefetch(flow_index, hashed & (flow_index.shape[0] - 1))
+    at = row + _FLOW
+    if begin <= at < stop:
+        slot = flow_index[work[HASHES + (at & (RING - 1))] & (flow_index.shape[0] - 1)]
+        flow = (slot & LOWER) - 1
+        work[ROWS_AHEAD + (at & (RING - 1))] = flow
+        if flow >= 0:
+            prefetch(flow_rows, flow * _FLOW_WIDTH)
+            prefetch(flow_rows, flow * _FLOW_WIDTH + _LINE)
+    at = row + _PATH
+    if begin <= at < stop:
+        flow = work[ROWS_AHEAD + (at & (RING - 1))]
+        path = -1
+        if flow >= 0:
+            path = flow_rows[flow, _GUESS] - 1
+        work[ROWS_AHEAD + (at & (RING - 1))] = path
+        if path >= 0:
+            prefetch(path_rows, path * _PATH_WIDTH)
+    at = row + _HOPS
+    if begin <= at < stop:
+        path = work[ROWS_AHEAD + (at & (RING - 1))]
+        if path >= 0:
+            prefetch(path_hops, path_rows[path, OFFSET])
+            prefetch(path_links, path_rows[path, OFFSET])
+    at = row + _QUEUES
+    if begin <= at < stop:
+        path = work[ROWS_AHEAD + (at & (RING - 1))]
+        if path >= 0:
+            offset, first = path_rows[path, OFFSET], get(columns, "packets.first_hop", at)
+            for i in range(min(path_rows[path, LENGTH], get(columns, "packets.hop_count", at))):
+                queue = path_hops[offset + i] >> QUEUE_SHIFT
+                prefetch(queue_rows, queue * _QUEUE_WIDTH)
+                prefetch(queue_rows, queue * _QUEUE_WIDTH + _LINE)
+                prefetch(blocks, 2 * queue * BLOCKS + (_place(get(columns, "hops.hop_latency_raw", first + i)) >> 6))
+                prefetch(blocks, (2 * queue + 1) * BLOCKS + (_place(get(columns, "hops.queue_depth_raw", first + i)) >> 6))
+                link = path_links[offset + i] - 1
+                if link >= 0:
+                    prefetch(link_rows, link * _LINK_WIDTH)
+                    prefetch(link_rows, link * _LINK_WIDTH + _LINE)
+    at = row + _COUNTERS
+    if begin <= at < stop:
+        path = work[ROWS_AHEAD + (at & (RING - 1))]
+        if path >= 0:
+            offset, first = path_rows[path, OFFSET], get(columns, "packets.first_hop", at)
+            for i in range(min(path_rows[path, LENGTH], get(columns, "packets.hop_count", at))):
+                queue = path_hops[offset + i] >> QUEUE_SHIFT
+                _ask_for_counter(blocks, pool, 2 * queue, _place(get(columns, "hops.hop_latency_raw", first + i)))
+                _ask_for_counter(blocks, pool, 2 * queue + 1, _place(get(columns, "hops.queue_depth_raw", first + i)))
+
+
+@inlined
+def _place(value: int) -> int:
+    """Where a value is counted (histogram.place)."""
+    return place(value) if value >= SUB_BUCKETS else value
+
+
+@inlined
+def _ask_for_counter(blocks: Any, pool: Any, row: int, at: int) -> None:
+    prefetch(pool, wide(blocks[row, at >> 6]) * SUB_BUCKETS + (at & (SUB_BUCKETS - 1)))
