@@ -683,8 +683,10 @@ def _added(what: str, before: Any, now: Any) -> Any:
         return _span([time for time in (*before, *now) if time])
     if what in ("fct", "one_sided"):
         return before[0] + now[0], before[1] + now[1], max(before[2], now[2])
-    if what == "rtt":
-        least = min((rtt[2] for rtt in (before, now) if rtt[0]), default=0)
+    if what in ("resent", "cnp"):
+        return before[0] + now[0], max(before[1], now[1])
+    if what in ("rtt", "cnp_delays"):
+        least = min((times[2] for times in (before, now) if times[0]), default=0)
         return before[0] + now[0], before[1] + now[1], least, max(before[3], now[3])
     return tuple(map(sum, zip(before, now, strict=True))) if isinstance(now, tuple) else before + now
 

@@ -131,8 +131,8 @@ def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSum
     ports = [port_of(view, profile, queue) for queue in range(len(view.queues.node_id))]
     order, means = [_ids(at) for at in ports], _mean_latencies(view, units)
     seen = view.paths
-    columns = (seen.packets, seen.bytes, seen.holes, seen.first_ns, seen.last_ns)
-    columns += (seen.ce_packets, seen.carried, seen.icrc_right, seen.icrc_wrong)
+    columns = [seen.packets, seen.bytes, seen.holes, seen.first_ns, seen.last_ns]
+    columns += [seen.ce_packets, seen.carried, seen.icrc_right, seen.icrc_wrong]
     counters = zip(seen.queues, *(column.tolist() for column in columns), strict=True)
     paths = [
         PathSummary(
