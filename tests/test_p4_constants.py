@@ -147,3 +147,12 @@ def test_the_tofino_program_passes_the_type_checker(tmp_path: Path) -> None:
     errors = [line for line in done.stderr.splitlines() if "error:" in line]
     assert len(errors) == 1, done.stderr
     assert "package Switch: main package" in errors[0]
+
+
+@pytest.mark.skipif(shutil.which("p4c-barefoot") is None, reason="no p4c-barefoot: p4c with its Tofino backend")
+@pytest.mark.parametrize("target", ["tofino", "tofino2"])
+def test_the_tofino_program_compiles_and_nothing_of_it_is_lost(tmp_path: Path, target: str) -> None:
+    """The compiler finds its headers by itself, or by P4INCLUDE in the environment."""
+    shutil.copytree(ROOT / "p4", tmp_path / "p4", ignore=shutil.ignore_patterns("build"))
+    done = subprocess.run(["make", "-C", str(tmp_path / "p4"), target], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -105,7 +105,7 @@ def _loops(view: View, profile: Profile) -> list[Event]:
         flows = int(np.isin(view.flows.path, paths).sum() + np.isin(view.flows.path_before, paths).sum())
         nodes = " and ".join(profile.node_name(node) for node in sorted(circle))
         evidence = [
-            f"{packets} packets passed {nodes} more than once"
+            f"{packets} packet{'s' if packets > 1 else ''} passed {nodes} more than once"
             + (": a loop, or two nodes with one id" if len(circle) > 1 else ": it sent them back, or two nodes have one id")
         ]
         first, last = int(view.paths.first_ns[paths].min()), int(view.paths.last_ns[paths].max())

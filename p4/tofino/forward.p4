@@ -18,7 +18,7 @@ control Forward(inout headers_t hdr, inout ingress_metadata_t meta, inout ingres
     // Tofino masks where BMv2 divides: members is their number, a power of two, less one.
     action to_group(bit<16> group, bit<16> members) {
         meta.ecmp_group = group;
-        meta.ecmp_index = meta.ecmp_hash & members;
+        meta.ecmp_index = hdr.bridge.flow & members;
     }
 
     table route4 {
@@ -60,9 +60,16 @@ control Forward(inout headers_t hdr, inout ingress_metadata_t meta, inout ingres
         const default_action = drop(DROP_ROUTE_MISS);
     }
 
+    action take_udp_port() {
+        meta.udp_port = hdr.udp.dst_port;
+    }
+
     apply {
+        if (meta.udp_port == 0) {
+            take_udp_port();
+        }
         if (hdr.ipv4.isValid()) {
-            meta.ecmp_hash = hash4.get({ hdr.ipv4.src, hdr.ipv4.dst, hdr.udp.src_port, meta.udp_port });
+            hdr.bridge.flow = hash4.get({ hdr.ipv4.src, hdr.ipv4.dst, hdr.udp.src_port, meta.udp_port });
             if (hdr.ipv4.ttl == 0 || hdr.ipv4.ttl == 1) {
                 drop(DROP_TTL_ZERO);
             } else {
@@ -70,7 +77,7 @@ control Forward(inout headers_t hdr, inout ingress_metadata_t meta, inout ingres
                 hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
             }
         } else if (hdr.ipv6.isValid()) {
-            meta.ecmp_hash = hash6.get({ hdr.ipv6.src, hdr.ipv6.dst, hdr.udp.src_port, meta.udp_port });
+            hdr.bridge.flow = hash6.get({ hdr.ipv6.src, hdr.ipv6.dst, hdr.udp.src_port, meta.udp_port });
             if (hdr.ipv6.hop_limit == 0 || hdr.ipv6.hop_limit == 1) {
                 drop(DROP_TTL_ZERO);
             } else {

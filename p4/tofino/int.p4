@@ -6,11 +6,15 @@
  *   egress    measure → decide what to report → insert (source) → add this hop (transit) → take out (sink) → copy to the monitor
  *   egress, copies   report or mirror header
  *
- * A sink needs two copies: the ingress has the stack of hops, which the egress parser walks over; the egress knows queue and departure.
+ * A sink needs two copies: the ingress has the stack of hops, which its parser walks over; the egress knows queue and departure.
  */
 
 #include <core.p4>
+#if __TARGET_TOFINO__ == 1
 #include <tna.p4>
+#else
+#include <t2na.p4>
+#endif
 
 #include "../include/defines.p4"
 #include "../include/sizes.p4"
@@ -34,7 +38,7 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
         hdr.bridge.to_host = 1;
     }
 
-    // Which ports lead to hosts: the egress parser must know before any table of the egress.
+    // Which ports lead to hosts, for IPv6; for IPv4 the parser has to know before any table (value set local4).
     table host_edge {
         key = {
             tm.ucast_egress_port: exact;
@@ -47,37 +51,35 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
         const default_action = NoAction();
     }
 
-    action copy() {
+    action copy(bit<8> flags) {
         for_deparser.mirror_type = MIRROR;
         meta.session = MIRROR_SESSION;
         meta.mirror.kind = MIRRORED_IN_INGRESS;
-        meta.mirror.ingress_time = intrinsic.ingress_mac_tstamp;
+        meta.mirror.ingress_time_high = intrinsic.ingress_mac_tstamp[47:32];
+        meta.mirror.ingress_time = intrinsic.ingress_mac_tstamp[31:0];
         meta.mirror.ingress_port = 7w0 ++ intrinsic.ingress_port;
         meta.mirror.egress_port = 0xFFFF;
+        meta.mirror.egress_time_high = 0;
         meta.mirror.egress_time = 0;
         meta.mirror.latency = 0;
         meta.mirror.depth = 0;
         meta.mirror.instructions = 0;
         meta.mirror.queue_id = 0;
-        meta.mirror.dropped = meta.dropped;
-        meta.mirror.queue = 0;
-        meta.mirror.flow = ~meta.dropped;
-        meta.mirror.intermediate = 0;
-        meta.mirror.pad = 0;
+        meta.mirror.flags = flags;
     }
 
     action start_bridge() {
         hdr.bridge.setValid();
         hdr.bridge.kind = BRIDGED;
-        hdr.bridge.ingress_time = intrinsic.ingress_mac_tstamp;
+        hdr.bridge.ingress_time_high = intrinsic.ingress_mac_tstamp[47:32];
+        hdr.bridge.ingress_time = intrinsic.ingress_mac_tstamp[31:0];
         hdr.bridge.ingress_port = 7w0 ++ intrinsic.ingress_port;
         hdr.bridge.instructions = 0;
-        hdr.bridge.mode = MODE_NONE;
+        hdr.bridge.mode = (bit<4>)MODE_NONE;
         hdr.bridge.hops = 0;
         hdr.bridge.npt = 0;
         hdr.bridge.at_edge = 0;
-        hdr.bridge.to_host = 0;
-        hdr.bridge.pad = 0;
+        hdr.bridge.to_host = meta.local;
     }
 
     apply {
@@ -86,14 +88,16 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
         forward.apply(hdr, meta, tm);
         if (meta.dropped == 1) {
             if (meta.watched == 1 || hdr.int_header.isValid()) {
-                copy();
+                copy(FLAG_DROPPED);
             }
             for_deparser.drop_ctl = 1;
         } else {
-            host_edge.apply();
+            if (hdr.ipv6.isValid()) {
+                host_edge.apply();
+            }
             if (hdr.bridge.to_host == 1) {
                 if (hdr.int_header.isValid() || (hdr.ipv6.isValid() && hdr.ipv6.next_header == PROTOCOL_HOP_BY_HOP)) {
-                    copy();
+                    copy(FLAG_FLOW);
                 }
             }
         }
@@ -124,6 +128,7 @@ control IntEgress(inout headers_t hdr, inout egress_metadata_t meta, in egress_i
         actions = {
             set_node;
         }
+        size = 1;
         default_action = set_node(0);
     }
 
@@ -163,11 +168,13 @@ control IntEgress(inout headers_t hdr, inout egress_metadata_t meta, in egress_i
             set_report;
             no_report;
         }
+        size = 1;
         default_action = no_report();
     }
 
     // The words and bytes that a hop adds for a bitmap (INT v2.1 §4.7). A bitmap that is not here is not known.
-    action set_words(bit<5> words, bit<16> bytes) {
+    action set_words(bit<5> hop_words, bit<8> words, bit<16> bytes) {
+        meta.hop_words = hop_words;
         meta.words = words;
         meta.bytes = bytes;
     }
@@ -208,7 +215,7 @@ control IntEgress(inout headers_t hdr, inout egress_metadata_t meta, in egress_i
                 transit.apply(hdr, meta);
             }
             if (meta.format != FORMAT_NONE) {
-                if (meta.mirror.flow == 1 || meta.mirror.queue == 1) {
+                if (meta.mirror.flags & (FLAG_FLOW | FLAG_QUEUE) != 0) {
                     copy();
                 }
             }

@@ -7,28 +7,44 @@
 const bit<8> BRIDGED = 1;
 const bit<8> MIRRORED_IN_INGRESS = 2;
 const bit<8> MIRRORED_IN_EGRESS = 3;
-const bit<3> MIRROR = 1; // mirror type of both deparsers
-const bit<10> MIRROR_SESSION = (bit<10>)REPORT_SESSION;
+#if __TARGET_TOFINO__ == 1
+const bit<3> COUNTER_MASK = 7;
+#else
+const bit<8> COUNTER_MASK = 255;
+#endif
+const MirrorType_t MIRROR = 1; // of both deparsers
+const MirrorId_t MIRROR_SESSION = (MirrorId_t)REPORT_SESSION;
+
+// Times of 48 bits stand in two parts: the lower is what is subtracted.
 
 // From ingress to egress with the packet
 header bridge_t {
     bit<8> kind;
-    bit<48> ingress_time;
+    bit<16> ingress_time_high;
+    bit<32> ingress_time;
     bit<16> ingress_port;
+    bit<16> flow; // a hash of addresses and ports
     bit<16> instructions;
-    bit<8> mode;
     bit<8> hops;
+    bit<4> mode;
     bit<2> npt;
     bit<1> at_edge;
     bit<1> to_host;
-    bit<4> pad;
 }
+
+// Flags of a copy: bits where a report has them (report v2.0 §3.3), and in one field, since Tofino writes a byte as one
+const bit<8> FLAG_DROPPED = 0x80;
+const bit<8> FLAG_QUEUE = 0x40;
+const bit<8> FLAG_FLOW = 0x20;
+const bit<8> FLAG_INTERMEDIATE = 0x10;
 
 // From either pipeline to the egress with the copy for the monitor
 header mirror_t {
     bit<8> kind;
-    bit<48> ingress_time;
-    bit<48> egress_time;
+    bit<16> ingress_time_high;
+    bit<32> ingress_time;
+    bit<16> egress_time_high;
+    bit<32> egress_time;
     bit<16> ingress_port;
     bit<16> egress_port;
     bit<32> latency;
@@ -36,18 +52,15 @@ header mirror_t {
     bit<16> instructions;
     bit<8> queue_id;
     bit<8> drop_reason;
-    bit<1> dropped;
-    bit<1> queue;
-    bit<1> flow;
-    bit<1> intermediate;
-    bit<4> pad;
+    bit<8> flags;
 }
 
-// The trace as it is sized by IOAM_TRACE_WORDS: the oldest node last (RFC 9197 §4.4.2)
+// Tofino's egress parser reads 160 bytes at most: no room for as many nodes as IOAM_TRACE_WORDS has.
+const bit<7> TRACE_WORDS = 12;
+const bit<8> TRACE_HEADER_WORDS = 16; // the hop-by-hop header around that
+
+// The oldest node last (RFC 9197 §4.4.2)
 struct trace_t {
-    ioam_node_t node5;
-    ioam_node_t node4;
-    ioam_node_t node3;
     ioam_node_t node2;
     ioam_node_t node1;
     ioam_node_t node0;
@@ -91,12 +104,11 @@ struct headers_t {
 }
 
 struct ingress_metadata_t {
-    bit<6> dscp;
-    bit<16> udp_port; // destination port as the sender wrote it
+    bit<16> udp_port; // destination port as the sender wrote it; 0: that of the packet
     bit<16> ecmp_group;
-    bit<16> ecmp_hash;
     bit<16> ecmp_index;
     bit<16> lot;
+    bit<1> local; // goes to a host behind this switch
     bit<1> watched;
     bit<1> dropped;
     mirror_t mirror;
@@ -105,22 +117,23 @@ struct ingress_metadata_t {
 
 struct egress_metadata_t {
     bit<32> node_id;
-    bit<5> words; // that a hop adds for these instructions
+    bit<5> hop_words; // that a hop adds for these instructions, in the widths that they are used in
+    bit<8> words;
     bit<16> bytes;
     bit<16> limit; // the longest IP packet of the link, and one
     bit<16> length;
     bit<16> room;
-    bit<1> above;
-    bit<1> before;
+    bit<8> above;
+    bit<1> crossed;
     bit<1> wanted;
     bit<1> changed;
     bit<1> quiet;
     bit<32> latency_mask;
     bit<32> quantum;
-    bit<16> flow;
     bit<8> format;
     bit<16> snap;
     bit<16> total_len;
+    bit<16> udp_length;
     bit<32> number;
     mirror_t mirror;
     MirrorId_t session;

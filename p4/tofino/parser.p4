@@ -3,6 +3,9 @@
 
 parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadata_t meta,
                         out ingress_intrinsic_metadata_t intrinsic) {
+    ParserCounter() counter;
+    value_set<bit<32>>(LOCAL_PREFIXES) local4; // where the hosts behind this switch are
+
     state start {
         packet.extract(intrinsic);
         packet.advance(PORT_METADATA_SIZE);
@@ -20,26 +23,38 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
 
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
-        meta.dscp = hdr.ipv4.dscp;
         transition select(hdr.ipv4.ihl, hdr.ipv4.fragment, hdr.ipv4.protocol) {
-            (5, 0, PROTOCOL_UDP): parse_udp;
+            (5, 0, PROTOCOL_UDP): check_local;
             default: accept;
+        }
+    }
+
+    state check_local {
+        transition select(hdr.ipv4.dst) {
+            local4: parse_local_udp;
+            default: parse_udp;
         }
     }
 
     state parse_ipv6 {
         packet.extract(hdr.ipv6);
-        meta.dscp = hdr.ipv6.dscp;
         transition select(hdr.ipv6.next_header) {
-            PROTOCOL_UDP: parse_udp;
+            PROTOCOL_UDP: parse_udp6;
+            default: accept;
+        }
+    }
+
+    state parse_udp6 {
+        packet.extract(hdr.udp);
+        transition select(hdr.udp.dst_port) {
+            ROCE_PORT: parse_bth;
             default: accept;
         }
     }
 
     state parse_udp {
         packet.extract(hdr.udp);
-        meta.udp_port = hdr.udp.dst_port;
-        transition select(hdr.udp.dst_port, meta.dscp) {
+        transition select(hdr.udp.dst_port, hdr.ipv4.dscp) {
             (INT_PORT, _): parse_shim;
             (_, INT_DSCP): parse_shim;
             (ROCE_PORT, _): parse_bth;
@@ -72,12 +87,57 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
         packet.extract(hdr.bth);
         transition accept;
     }
+
+    // The same at a sink, and then over the stack: what is not taken up is not sent on.
+    state parse_local_udp {
+        packet.extract(hdr.udp);
+        meta.local = 1;
+        transition select(hdr.udp.dst_port, hdr.ipv4.dscp) {
+            (INT_PORT, _): parse_local_shim;
+            (_, INT_DSCP): parse_local_shim;
+            (ROCE_PORT, _): parse_bth;
+            default: accept;
+        }
+    }
+
+    state parse_local_shim {
+        packet.extract(hdr.int_shim);
+        counter.set(hdr.int_shim.length, 8w255, 8w0, COUNTER_MASK, 8w0xFD); // less INT_HEADER_WORDS
+        transition select(hdr.int_shim.type, hdr.int_shim.npt, packet.lookahead<bit<4>>()) {
+            (INT_TYPE_MD, INT_NPT_PORT, INT_VERSION): parse_local_original_port;
+            (INT_TYPE_MX, INT_NPT_PORT, INT_VERSION): parse_local_original_port;
+            (INT_TYPE_MD, INT_NPT_DSCP, INT_VERSION): parse_local_int;
+            (INT_TYPE_MX, INT_NPT_DSCP, INT_VERSION): parse_local_int;
+            default: accept;
+        }
+    }
+
+    state parse_local_original_port {
+        meta.udp_port = hdr.int_shim.next;
+        transition parse_local_int;
+    }
+
+    state parse_local_int {
+        packet.extract(hdr.int_header);
+        transition walk_over;
+    }
+
+    state walk_over {
+        transition select(counter.is_zero()) {
+            true: accept;
+            false: walk_a_word;
+        }
+    }
+
+    state walk_a_word {
+        packet.advance(32);
+        counter.decrement(8w1);
+        transition walk_over;
+    }
 }
 
 parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_t meta,
                        out egress_intrinsic_metadata_t intrinsic) {
-    ParserCounter() counter;
-
     state start {
         packet.extract(intrinsic);
         transition select(packet.lookahead<bit<8>>()) {
@@ -153,7 +213,7 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
     // nothing but our trace, of the size that our sources give it
     state check_hop_by_hop {
         transition select(packet.lookahead<bit<128>>()[127:112], packet.lookahead<bit<128>>()[95:64], packet.lookahead<bit<128>>()[63:48]) {
-            (8w17 ++ (bit<8>)((IOAM_HEADER_WORDS >> 1) - 1), IOAM_OPTION ++ 8w106 ++ 16w0, IOAM_NAMESPACE): parse_ioam;
+            (8w17 ++ ((TRACE_HEADER_WORDS >> 1) - 1), IOAM_OPTION ++ (10 + ((bit<8>)TRACE_WORDS << 2)) ++ 16w0, IOAM_NAMESPACE): parse_ioam;
             default: accept;
         }
     }
@@ -168,9 +228,6 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
     }
 
     state parse_trace {
-        packet.extract(hdr.trace.node5);
-        packet.extract(hdr.trace.node4);
-        packet.extract(hdr.trace.node3);
         packet.extract(hdr.trace.node2);
         packet.extract(hdr.trace.node1);
         packet.extract(hdr.trace.node0);
@@ -198,24 +255,7 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
 
     state parse_int {
         packet.extract(hdr.int_header);
-        counter.set(hdr.int_shim.length, 8w255, 8w0, 3w7, 8w0xFD); // less INT_HEADER_WORDS
-        transition select(hdr.bridge.to_host) {
-            1: walk_over;
-            default: accept;
-        }
-    }
-
-    state walk_over {
-        transition select(counter.is_zero()) {
-            true: accept;
-            false: walk_a_word;
-        }
-    }
-
-    state walk_a_word {
-        packet.advance(32);
-        counter.decrement(8w1);
-        transition walk_over;
+        transition accept;
     }
 
     state parse_bth {
@@ -281,9 +321,6 @@ control IntEgressDeparser(packet_out packet, inout headers_t hdr, in egress_meta
         packet.emit(hdr.ipv6);
         packet.emit(hdr.hop_by_hop);
         packet.emit(hdr.ioam);
-        packet.emit(hdr.trace.node5);
-        packet.emit(hdr.trace.node4);
-        packet.emit(hdr.trace.node3);
         packet.emit(hdr.trace.node2);
         packet.emit(hdr.trace.node1);
         packet.emit(hdr.trace.node0);

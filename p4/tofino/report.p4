@@ -3,17 +3,20 @@
 // Which packets are worth a report. Steady flows stay quiet: a change is one of the quantised latency (report v2.0 §2).
 control Decide(inout headers_t hdr, inout egress_metadata_t meta, in egress_intrinsic_metadata_t intrinsic) {
     Register<bit<8>, bit<16>>(PORTS, 0) above_threshold;
-    Register<bit<32>, bit<16>>(TRACKED_FLOWS, 0) last_latency;
-    Hash<bit<16>>(HashAlgorithm_t.CRC16) flow_hash;
+    Register<bit<32>, bit<14>>(TRACKED_FLOWS, 0) last_latency; // by the hash that the ingress made of the flow
 
-    RegisterAction<bit<8>, bit<16>, bit<8>>(above_threshold) remember = {
-        void apply(inout bit<8> value, out bit<8> before) {
-            before = value;
-            value = (bit<8>)meta.above;
+    RegisterAction<bit<8>, bit<16>, bit<1>>(above_threshold) cross = {
+        void apply(inout bit<8> value, out bit<1> crossed) {
+            if (value == meta.above) {
+                crossed = 0;
+            } else {
+                crossed = 1;
+            }
+            value = meta.above;
         }
     };
 
-    RegisterAction<bit<32>, bit<16>, bit<1>>(last_latency) compare = {
+    RegisterAction<bit<32>, bit<14>, bit<1>>(last_latency) compare = {
         void apply(inout bit<32> value, out bit<1> changed) {
             if (value == meta.quantum) {
                 changed = 0;
@@ -41,12 +44,26 @@ control Decide(inout headers_t hdr, inout egress_metadata_t meta, in egress_intr
         const default_action = NoAction();
     }
 
+    action flag(bit<8> bit_of_it) {
+        meta.mirror.flags = meta.mirror.flags | bit_of_it;
+    }
+
+    action quantise() {
+        meta.quantum = meta.mirror.latency & meta.latency_mask;
+    }
+
+    // the lowest bit tells a latency of zero from a flow never seen
+    action tell_from_never() {
+        meta.quantum = meta.quantum | 1;
+    }
+
     apply {
         // Q: the depth has crossed the threshold of the port, in either direction
-        bit<8> before;
         queue_threshold.apply();
-        before = remember.execute(7w0 ++ intrinsic.egress_port);
-        meta.mirror.queue = before[0:0] ^ meta.above;
+        meta.crossed = cross.execute(7w0 ++ intrinsic.egress_port);
+        if (meta.crossed == 1) {
+            flag(FLAG_QUEUE);
+        }
 
         // F: INT-MX and INT-XD report from every node (INT v2.1 §3.2, §5.9)
         if (hdr.int_header.isValid()) {
@@ -54,21 +71,19 @@ control Decide(inout headers_t hdr, inout egress_metadata_t meta, in egress_intr
             if (hdr.int_shim.type == INT_TYPE_MX) {
                 meta.wanted = 1;
             } else if (hdr.bridge.to_host == 0) {
-                meta.mirror.intermediate = 1;
+                flag(FLAG_INTERMEDIATE);
             }
-        } else if (hdr.bridge.mode == MODE_XD) {
+        } else if (hdr.bridge.mode == (bit<4>)MODE_XD) {
             meta.wanted = 1;
         } else {
             meta.mirror.instructions = REPORT_BITS;
         }
         if (meta.wanted == 1) {
-            // the lowest bit tells a latency of zero from a flow never seen
-            meta.quantum = meta.mirror.latency & meta.latency_mask;
-            meta.quantum = meta.quantum | 1;
-            meta.flow = flow_hash.get({ hdr.ipv4.src, hdr.ipv4.dst, hdr.ipv6.src, hdr.ipv6.dst, hdr.udp.src_port, hdr.bth.dest_qp });
-            meta.changed = compare.execute(meta.flow);
+            quantise();
+            tell_from_never();
+            meta.changed = compare.execute(hdr.bridge.flow[13:0]);
             if (meta.quiet == 0 || meta.changed == 1) {
-                meta.mirror.flow = 1;
+                flag(FLAG_FLOW);
             }
         }
     }
@@ -107,6 +122,27 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
         hdr.outer_ipv4.dst = dst;
     }
 
+    action length_of_ipv4() {
+        meta.length = hdr.ipv4.total_len + 14;
+    }
+
+    action length_of_ipv6() {
+        meta.length = hdr.ipv6.payload_len + 54;
+    }
+
+    action leave_room() {
+        meta.room = meta.snap |-| meta.length;
+    }
+
+    action cut() {
+        meta.length = meta.snap;
+    }
+
+    action lengthen(bit<16> total, bit<16> udp) {
+        meta.total_len = meta.length + total;
+        meta.udp_length = meta.length + udp;
+    }
+
     action erspan() {
         hdr.gre.setValid();
         hdr.gre.flags = GRE_SEQUENCE_PRESENT;
@@ -124,11 +160,11 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
     }
 
     // All that a report can say here, whatever was asked for: one layout, one length.
-    action report(bit<16> udp_length) {
+    action report() {
         hdr.outer_udp.setValid();
         hdr.outer_udp.src_port = REPORT_PORT;
         hdr.outer_udp.dst_port = REPORT_PORT;
-        hdr.outer_udp.length = udp_length;
+        hdr.outer_udp.length = meta.udp_length;
         hdr.outer_udp.checksum = 0;
         hdr.report_group.setValid();
         hdr.report_group.version = REPORT_VERSION;
@@ -139,10 +175,10 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
         hdr.report.type = REPORT_TYPE_INT;
         hdr.report.inner = REPORT_INNER_ETHERNET;
         hdr.report.length = REPORT_TO_THE_END;
-        hdr.report.dropped = meta.mirror.dropped;
-        hdr.report.queue = meta.mirror.queue;
-        hdr.report.flow = meta.mirror.flow;
-        hdr.report.intermediate = meta.mirror.intermediate;
+        hdr.report.dropped = meta.mirror.flags[7:7];
+        hdr.report.queue = meta.mirror.flags[6:6];
+        hdr.report.flow = meta.mirror.flags[5:5];
+        hdr.report.intermediate = meta.mirror.flags[4:4];
         hdr.report.reserved = 0;
         hdr.report_main.setValid();
         hdr.report_main.domain = 0;
@@ -152,7 +188,7 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
         hdr.report_ports.ingress = meta.mirror.ingress_port;
         hdr.report_ports.egress = meta.mirror.egress_port;
         hdr.report_ingress_time.setValid();
-        hdr.report_ingress_time.value = 16w0 ++ meta.mirror.ingress_time;
+        hdr.report_ingress_time.value = 16w0 ++ meta.mirror.ingress_time_high ++ meta.mirror.ingress_time;
     }
 
     action passed() {
@@ -164,7 +200,7 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
         hdr.report_queue.id = meta.mirror.queue_id;
         hdr.report_queue.depth = meta.mirror.depth[23:0];
         hdr.report_egress_time.setValid();
-        hdr.report_egress_time.value = 16w0 ++ meta.mirror.egress_time;
+        hdr.report_egress_time.value = 16w0 ++ meta.mirror.egress_time_high ++ meta.mirror.egress_time;
     }
 
     action stayed() {
@@ -185,36 +221,33 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
     apply {
         meta.number = count.execute(0);
         // the mirror session has cut the copy to `snap` bytes; a shorter packet says so itself
-        meta.length = meta.snap;
         if (hdr.ipv4.isValid()) {
-            meta.room = meta.snap |-| hdr.ipv4.total_len;
-            if (meta.room > 14) {
-                meta.length = hdr.ipv4.total_len + 14;
-            }
+            length_of_ipv4();
         } else {
-            meta.room = meta.snap |-| hdr.ipv6.payload_len;
-            if (meta.room > 54) {
-                meta.length = hdr.ipv6.payload_len + 54;
-            }
+            length_of_ipv6();
+        }
+        leave_room();
+        if (meta.room == 0) {
+            cut();
         }
         if (meta.format == FORMAT_ERSPAN) {
-            meta.total_len = meta.length + 36;
+            lengthen(36, 0);
             outer(PROTOCOL_GRE);
             erspan();
-        } else if (meta.mirror.dropped == 1) {
-            meta.total_len = meta.length + 64;
+        } else if (meta.mirror.flags & FLAG_DROPPED != 0) {
+            lengthen(64, 44);
             outer(PROTOCOL_UDP);
-            report(meta.length + 44);
+            report();
             stayed();
         } else if (meta.mirror.kind == MIRRORED_IN_INGRESS) {
-            meta.total_len = meta.length + 60;
+            lengthen(60, 40);
             outer(PROTOCOL_UDP);
-            report(meta.length + 40);
+            report();
             arrived();
         } else {
-            meta.total_len = meta.length + 76;
+            lengthen(76, 56);
             outer(PROTOCOL_UDP);
-            report(meta.length + 56);
+            report();
             passed();
         }
     }

@@ -1,5 +1,5 @@
 /* The sink role (INT v2.1 §3): takes the telemetry out, so that the host gets what was sent, to the last bit of its ICRC. The stack is
- * gone already: the egress parser walked over it. The monitor gets it in the copy that the ingress made. */
+ * gone already: the ingress parser walked over it. The monitor gets it in the copy that the ingress made. */
 
 control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
     action restore_port() {
@@ -8,6 +8,16 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
 
     action restore_dscp() {
         hdr.ipv4.dscp = hdr.int_shim.next[7:2];
+    }
+
+    Hash<bit<16>>(HashAlgorithm_t.IDENTITY) widened; // what Tofino has to move a byte into a field of two
+
+    action take_bytes() {
+        meta.bytes = widened.get({ 6w0, hdr.int_shim.length, 2w0 });
+    }
+
+    action count_shim() {
+        meta.bytes = meta.bytes + 4;
     }
 
     action shorten() {
@@ -19,12 +29,9 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
 
     action take_out_trace() {
         hdr.ipv6.next_header = hdr.hop_by_hop.next_header;
-        hdr.ipv6.payload_len = hdr.ipv6.payload_len - ((bit<16>)IOAM_HEADER_WORDS << 2);
+        hdr.ipv6.payload_len = hdr.ipv6.payload_len - ((bit<16>)TRACE_HEADER_WORDS << 2);
         hdr.hop_by_hop.setInvalid();
         hdr.ioam.setInvalid();
-        hdr.trace.node5.setInvalid();
-        hdr.trace.node4.setInvalid();
-        hdr.trace.node3.setInvalid();
         hdr.trace.node2.setInvalid();
         hdr.trace.node1.setInvalid();
         hdr.trace.node0.setInvalid();
@@ -37,15 +44,14 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
             } else {
                 restore_dscp();
             }
-            meta.bytes = (bit<16>)hdr.int_shim.length;
-            meta.bytes = meta.bytes + 1;
-            meta.bytes = meta.bytes << 2;
+            take_bytes();
+            count_shim();
             meta.mirror.instructions = hdr.int_header.instructions;
-            meta.mirror.flow = 1;
+            meta.mirror.flags = meta.mirror.flags | FLAG_FLOW;
             shorten();
         } else if (hdr.trace.node0.isValid()) {
             meta.mirror.instructions = REPORT_BITS;
-            meta.mirror.flow = 1;
+            meta.mirror.flags = meta.mirror.flags | FLAG_FLOW;
             take_out_trace();
         }
     }

@@ -24,7 +24,7 @@ control Watch(inout headers_t hdr, inout ingress_metadata_t meta, in ingress_int
     action watch(bit<8> mode, bit<2> npt, bit<16> instructions, bit<8> hops, bit<16> sample) {
         meta.watched = 1;
         meta.lot = meta.lot & sample;
-        hdr.bridge.mode = mode;
+        hdr.bridge.mode = mode[3:0];
         hdr.bridge.npt = npt;
         hdr.bridge.instructions = instructions;
         hdr.bridge.hops = hops;
@@ -34,7 +34,7 @@ control Watch(inout headers_t hdr, inout ingress_metadata_t meta, in ingress_int
         key = {
             hdr.ipv4.src: ternary;
             hdr.ipv4.dst: ternary;
-            meta.dscp: ternary;
+            hdr.ipv4.dscp: ternary;
             hdr.bth.dest_qp: ternary;
         }
         actions = {
@@ -49,7 +49,7 @@ control Watch(inout headers_t hdr, inout ingress_metadata_t meta, in ingress_int
         key = {
             hdr.ipv6.src: ternary;
             hdr.ipv6.dst: ternary;
-            meta.dscp: ternary;
+            hdr.ipv6.dscp: ternary;
             hdr.bth.dest_qp: ternary;
         }
         actions = {
@@ -73,16 +73,16 @@ control Watch(inout headers_t hdr, inout ingress_metadata_t meta, in ingress_int
             }
         }
         if (meta.lot != 0) {
-            hdr.bridge.mode = MODE_NONE;
+            hdr.bridge.mode = (bit<4>)MODE_NONE;
         }
     }
 }
 
 control Source(inout headers_t hdr, inout egress_metadata_t meta) {
-    action insert_int(bit<4> type) {
+    action insert_int(bit<4> type, bit<2> npt) {
         hdr.int_shim.setValid();
         hdr.int_shim.type = type;
-        hdr.int_shim.npt = hdr.bridge.npt;
+        hdr.int_shim.npt = npt;
         hdr.int_shim.reserved = 0;
         hdr.int_shim.length = INT_HEADER_WORDS;
         hdr.int_header.setValid();
@@ -102,7 +102,7 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
     }
 
     action first_hop() {
-        hdr.int_header.hop_words = meta.words;
+        hdr.int_header.hop_words = meta.hop_words;
         hdr.int_header.remaining = hdr.bridge.hops;
     }
 
@@ -119,44 +119,62 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
     action insert_ioam() {
         hdr.hop_by_hop.setValid();
         hdr.hop_by_hop.next_header = PROTOCOL_UDP;
-        hdr.hop_by_hop.length = (IOAM_HEADER_WORDS >> 1) - 1;
+        hdr.hop_by_hop.length = (TRACE_HEADER_WORDS >> 1) - 1;
         hdr.hop_by_hop.padding = 0x0100;
         hdr.ioam.setValid();
         hdr.ioam.option = IOAM_OPTION;
-        hdr.ioam.length = 10 + ((bit<8>)IOAM_TRACE_WORDS << 2);
+        hdr.ioam.length = 10 + ((bit<8>)TRACE_WORDS << 2);
         hdr.ioam.reserved = 0;
         hdr.ioam.type = IOAM_TYPE_PRE_ALLOCATED;
         hdr.ioam.namespace = IOAM_NAMESPACE;
         hdr.ioam.node_words = IOAM_NODE_WORDS;
         hdr.ioam.overflow = 0;
         hdr.ioam.flags = 0;
-        hdr.ioam.remaining = IOAM_TRACE_WORDS;
+        hdr.ioam.remaining = TRACE_WORDS;
         hdr.ioam.trace_type = IOAM_TRACE_TYPE;
         hdr.ioam.reserved2 = 0;
         hdr.ipv6.next_header = PROTOCOL_HOP_BY_HOP;
-        hdr.ipv6.payload_len = hdr.ipv6.payload_len + ((bit<16>)IOAM_HEADER_WORDS << 2);
+        hdr.ipv6.payload_len = hdr.ipv6.payload_len + ((bit<16>)TRACE_HEADER_WORDS << 2);
     }
 
     action empty_trace() {
-        hdr.trace.node5 = { 0, 0, 0, 0, 0, 0 };
-        hdr.trace.node4 = { 0, 0, 0, 0, 0, 0 };
-        hdr.trace.node3 = { 0, 0, 0, 0, 0, 0 };
         hdr.trace.node2 = { 0, 0, 0, 0, 0, 0 };
         hdr.trace.node1 = { 0, 0, 0, 0, 0, 0 };
         hdr.trace.node0 = { 0, 0, 0, 0, 0, 0 };
     }
 
+    // A step each: an action of Tofino does nothing to what it has just made.
+    action length_with_int() {
+        meta.length = hdr.ipv4.total_len + 16;
+    }
+
+    action length_with_trace() {
+        meta.length = hdr.ipv6.payload_len + (40 + ((bit<16>)TRACE_HEADER_WORDS << 2));
+    }
+
+    action leave_room() {
+        meta.room = meta.limit |-| meta.length;
+    }
+
     apply {
         // Tofino compares with constants only: what is left of the link says whether the headers fit
         if (hdr.bth.isValid() && hdr.ipv4.isValid()) {
-            meta.length = hdr.ipv4.total_len + 16;
-            meta.room = meta.limit |-| meta.length;
+            length_with_int();
+            leave_room();
             if (meta.room != 0) {
-                if (hdr.bridge.mode == MODE_MD) {
-                    insert_int(INT_TYPE_MD);
+                if (hdr.bridge.mode == (bit<4>)MODE_MD) {
+                    if (hdr.bridge.npt == INT_NPT_PORT) {
+                        insert_int(INT_TYPE_MD, INT_NPT_PORT);
+                    } else {
+                        insert_int(INT_TYPE_MD, INT_NPT_DSCP);
+                    }
                     first_hop();
-                } else if (hdr.bridge.mode == MODE_MX) {
-                    insert_int(INT_TYPE_MX);
+                } else if (hdr.bridge.mode == (bit<4>)MODE_MX) {
+                    if (hdr.bridge.npt == INT_NPT_PORT) {
+                        insert_int(INT_TYPE_MX, INT_NPT_PORT);
+                    } else {
+                        insert_int(INT_TYPE_MX, INT_NPT_DSCP);
+                    }
                 }
                 if (hdr.int_shim.isValid()) {
                     if (hdr.bridge.npt == INT_NPT_PORT) {
@@ -166,9 +184,9 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
                     }
                 }
             }
-        } else if (hdr.bth.isValid() && hdr.bridge.mode == MODE_IOAM) {
-            meta.length = hdr.ipv6.payload_len + 40 + ((bit<16>)IOAM_HEADER_WORDS << 2);
-            meta.room = meta.limit |-| meta.length;
+        } else if (hdr.bth.isValid() && hdr.bridge.mode == (bit<4>)MODE_IOAM) {
+            length_with_trace();
+            leave_room();
             if (meta.room != 0) {
                 insert_ioam();
                 empty_trace();

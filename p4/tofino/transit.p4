@@ -5,32 +5,40 @@ control Measure(inout headers_t hdr, inout egress_metadata_t meta, in egress_int
                 in egress_intrinsic_metadata_from_parser_t from_parser) {
     apply {
         meta.mirror.kind = MIRRORED_IN_EGRESS;
+        meta.mirror.ingress_time_high = hdr.bridge.ingress_time_high;
         meta.mirror.ingress_time = hdr.bridge.ingress_time;
-        meta.mirror.egress_time = from_parser.global_tstamp;
-        meta.mirror.latency = from_parser.global_tstamp[31:0] - hdr.bridge.ingress_time[31:0];
+        meta.mirror.egress_time_high = from_parser.global_tstamp[47:32];
+        meta.mirror.egress_time = from_parser.global_tstamp[31:0];
+        meta.mirror.latency = from_parser.global_tstamp[31:0] - hdr.bridge.ingress_time;
         meta.mirror.ingress_port = hdr.bridge.ingress_port;
         meta.mirror.egress_port = 7w0 ++ intrinsic.egress_port;
         meta.mirror.depth = 13w0 ++ intrinsic.deq_qdepth;
-        meta.mirror.queue_id = 3w0 ++ intrinsic.egress_qid;
+        meta.mirror.queue_id = (bit<8>)intrinsic.egress_qid;
         meta.mirror.instructions = hdr.bridge.instructions;
         meta.mirror.drop_reason = 0;
-        meta.mirror.dropped = 0;
-        meta.mirror.queue = 0;
-        meta.mirror.flow = 0;
-        meta.mirror.intermediate = 0;
-        meta.mirror.pad = 0;
+        meta.mirror.flags = 0;
     }
 }
 
 control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
     action grow() {
-        hdr.int_shim.length = hdr.int_shim.length + (bit<8>)meta.words;
+        hdr.int_shim.length = hdr.int_shim.length + meta.words;
         hdr.int_header.remaining = hdr.int_header.remaining - 1;
         hdr.ipv4.total_len = hdr.ipv4.total_len + meta.bytes;
         hdr.udp.length = hdr.udp.length + meta.bytes;
     }
 
-    action write(inout ioam_node_t node) {
+    action length_with_hop() {
+        meta.length = hdr.ipv4.total_len + meta.bytes;
+    }
+
+    action leave_room() {
+        meta.room = meta.limit |-| meta.length;
+    }
+
+    // What is left is given: Tofino does not count in seven bits of a byte.
+    action write(inout ioam_node_t node, bit<7> left) {
+        hdr.ioam.remaining = left;
         node.setValid();
         node.hop_limit = hdr.ipv6.hop_limit;
         node.id = meta.node_id[23:0];
@@ -40,15 +48,11 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
         node.depth = meta.mirror.depth;
     }
 
-    action take_room() {
-        hdr.ioam.remaining = hdr.ioam.remaining - (bit<7>)IOAM_NODE_WORDS;
-    }
-
     apply {
         if (hdr.int_header.isValid() && hdr.int_shim.type == INT_TYPE_MD) {
-            meta.length = hdr.ipv4.total_len + meta.bytes;
-            meta.room = meta.limit |-| meta.length;
-            if (meta.words == 0 || hdr.int_header.hop_words != meta.words) {
+            length_with_hop();
+            leave_room();
+            if (meta.words == 0 || hdr.int_header.hop_words != meta.hop_words) {
                 // instructions or a domain that this node does not know: it inserts nothing (INT v2.1 §5.8)
             } else if (hdr.int_header.remaining == 0) {
                 hdr.int_header.exceeded = 1; // E (INT v2.1 §5.8)
@@ -75,11 +79,11 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
                 }
                 if (hdr.int_header.instructions[11:11] == 1) {
                     hdr.int_ingress_time.setValid();
-                    hdr.int_ingress_time.value = 16w0 ++ meta.mirror.ingress_time;
+                    hdr.int_ingress_time.value = 16w0 ++ meta.mirror.ingress_time_high ++ meta.mirror.ingress_time;
                 }
                 if (hdr.int_header.instructions[10:10] == 1) {
                     hdr.int_egress_time.setValid();
-                    hdr.int_egress_time.value = 16w0 ++ meta.mirror.egress_time;
+                    hdr.int_egress_time.value = 16w0 ++ meta.mirror.egress_time_high ++ meta.mirror.egress_time;
                 }
                 // all ones: not available (INT v2.1 §4.7)
                 if (hdr.int_header.instructions[9:9] == 1) {
@@ -98,24 +102,12 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
             }
         } else if (hdr.trace.node0.isValid()) {
             // RFC 9197 §4.4.2: a node writes right before those that were before it
-            if (hdr.ioam.remaining == 24) {
-                write(hdr.trace.node0);
-                take_room();
-            } else if (hdr.ioam.remaining == 20) {
-                write(hdr.trace.node1);
-                take_room();
-            } else if (hdr.ioam.remaining == 16) {
-                write(hdr.trace.node2);
-                take_room();
-            } else if (hdr.ioam.remaining == 12) {
-                write(hdr.trace.node3);
-                take_room();
+            if (hdr.ioam.remaining == 12) {
+                write(hdr.trace.node0, 8);
             } else if (hdr.ioam.remaining == 8) {
-                write(hdr.trace.node4);
-                take_room();
+                write(hdr.trace.node1, 4);
             } else if (hdr.ioam.remaining == 4) {
-                write(hdr.trace.node5);
-                take_room();
+                write(hdr.trace.node2, 0);
             } else {
                 hdr.ioam.overflow = 1; // RFC 9197 §4.4.1
             }
