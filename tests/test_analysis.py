@@ -155,17 +155,18 @@ def test_a_queue_held_up_as_a_whole_is_a_victim_although_it_waits_only_in_part()
     assert any("held up as a whole" in sentence for sentence in summary.findings[1].evidence)
 
 
-def stopped(every: int) -> Traffic:
+def stopped(every: int, flows: int = 20, again: float = 60) -> Traffic:
     """Port 101 of leaf 1 is hardly let out from 45 to 60 ms, when what waits in it is for leaf 2.
 
-    Meanwhile port 3 of spine 11 is full of packets for a host of leaf 3. Of 20 of them leaf 1 has sent 20 ÷ `every`, before and after.
+    Meanwhile port 3 of spine 11 is full of packets for a host of leaf 3, one in a ms of each of the `flows`. Of these one in `every` comes
+    from leaf 1, until 45 ms and from `again` on.
     """
     traffic = Traffic()
     background(traffic)
     full, hot = during(40, 80, (60_000, 480_000)), during(45, 60, (60_000, 480_000))
-    for number in range(20):
+    for number in range(flows):
         leaf, port = (1, number) if number % every == 0 else (2, number)
-        for begin, end in ((0, 45), (60, 100)) if leaf == 1 else ((0, 100),):
+        for begin, end in ((0, 45), (again, 100)) if leaf == 1 else ((0, 100),):
             traffic.stream(
                 begin, end, 1, lambda at, leaf=leaf: path(leaf, 11, 3, 201, down=full(at), host=full(at)), flow=(f"h{leaf}", "x", port)
             )
@@ -186,6 +187,12 @@ def test_a_port_stopped_for_what_it_sent_before_is_a_victim_although_what_waits_
 def test_a_slow_link_that_does_not_fill_the_congested_port_behind_it_is_a_root_of_its_own() -> None:
     summary = summarise(stopped(every=20).view(), TENTH)
     assert set(named(summary)) == {(3, 201, "root"), (11, 3, "victim"), (1, 101, "root")}
+
+
+@pytest.mark.parametrize(("flows", "role"), [(20, "root"), (2, "victim")])
+def test_where_few_are_seen_to_wait_a_port_fills_what_it_sends_to_at_other_times(flows: int, role: str) -> None:
+    summary = summarise(stopped(every=2, flows=flows, again=80).view(), TENTH)
+    assert (1, 101, role) in named(summary) and (3, 201, "root") in named(summary)
 
 
 def test_queues_that_wait_for_each_other_in_a_circle_end_the_walk() -> None:

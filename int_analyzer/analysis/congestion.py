@@ -37,7 +37,7 @@ LASTING_BUCKETS = 5
 OUTSTANDING = 4.0
 """… or one whose mean is so many times the threshold. A threshold that the profile gives needs neither."""
 SURELY_SEEN = 10
-"""A queue of which so many packets are seen in a bucket, when any are, was empty in buckets without one."""
+"""A queue of which so many packets are seen in a bucket, when any are, sent nothing in buckets without one."""
 SUSTAINED_BUCKETS = 20
 """So many hot buckets without a cold one are no burst, however usual such depths are in the fabric."""
 LATENCY_FACTOR = 5.0
@@ -201,13 +201,13 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
     )[1]
     measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, unit)
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
-    latency, idle = _Latency(view, units), _often_empty(view)
+    latency, silent = _Latency(view, units), _often_silent(view)
     found = []
     for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
         floor = float(units.depth_floor[queue])
         # A queue that hardly ever empties has no calm time of its own to be measured by.
         calm = low_depth <= floor
-        settled = calm and not bool(idle[queue])
+        settled = calm and not bool(silent[queue])
         own = float(measure.calm[queue]) if settled else 0.0
         fabric = float((measure.usual_busy if calm else measure.usual_calm)[queue])
         compared = not np.isnan(fabric)
@@ -232,13 +232,13 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
     return found
 
 
-def _often_empty(view: View) -> Array:
-    """Mask of queues that are known to have been empty for long enough: their calm time is without packets, so that no bucket shows it."""
+def _often_silent(view: View) -> Array:
+    """Mask of queues that sent nothing for so long that their calm time must be there, where no bucket shows it."""
     buckets = view.buckets
     starts, ends = active_times(buckets)
     seen = np.bincount(buckets.queue, minlength=len(view.queues.packets))
-    empty = 1 - seen * buckets.width_ns / float((ends - starts).sum())
-    return (view.queues.packets >= SURELY_SEEN * seen) & (empty >= CALM)
+    without = 1 - seen * buckets.width_ns / float((ends - starts).sum())
+    return (view.queues.packets >= SURELY_SEEN * seen) & (without >= CALM)
 
 
 class _Latency:

@@ -13,7 +13,7 @@ from int_analyzer.analysis.cause import held_up
 from int_analyzer.analysis.congestion import Congestion
 from int_analyzer.analysis.drain import FULL, SLOW
 from int_analyzer.analysis.paths import ONWARD_SHARE
-from int_analyzer.analysis.waiting import waiting_by_path
+from int_analyzer.analysis.waiting import pairs_within, waiting_by_path
 from int_analyzer.fold.view import View
 
 VICTIM_SHARE = 0.5
@@ -24,6 +24,8 @@ OVERLAP = 0.5
 """Two queues are congested together when one is for so much of the other's congested time."""
 FILLS = 0.25
 """A port fills a queue when of what waits there so much came from it as a share of the even part of all ports before the queue."""
+FEWEST_WAITING = 100
+"""Fewer packets that were seen to wait do not tell where what waits comes from: then all that passes does."""
 
 ROOT, VICTIM = "root", "victim"
 
@@ -127,7 +129,7 @@ class _Filling:
     def _shares(self, queue: int) -> dict[int, float]:
         """Shares of what waits in a congested queue by the queue before it."""
         if queue not in self._known:
-            waiting = waiting_by_path(self._view, self._by_queue[queue], self._crossed[queue])
+            waiting = self._by_path(queue)
             total, position_on = sum(waiting.values()), dict(reversed(self._crossed[queue]))
             shares: dict[int, float] = defaultdict(float)
             for path, waited in waiting.items():
@@ -135,6 +137,14 @@ class _Filling:
                     shares[self._view.paths.queues[path][position_on[path] - 1]] += waited / total
             self._known[queue] = shares
         return self._known[queue]
+
+    def _by_path(self, queue: int) -> dict[int, float]:
+        """What waits in a congested queue by path; packets of its paths where too few are seen, as in sampled telemetry."""
+        paths, crossed, congestion = self._view.paths, self._crossed[queue], self._by_queue[queue]
+        rows, _ = pairs_within(self._view, congestion)
+        if int(self._view.pairs.packets[rows].sum()) < FEWEST_WAITING:
+            return {path: float(paths.packets[path]) for path, _ in crossed}
+        return waiting_by_path(self._view, congestion, crossed)
 
 
 def _heaviest(waits_for: dict[int, float]) -> int:
