@@ -323,7 +323,7 @@ def test_few_messages_have_nothing_to_be_compared_with() -> None:
 def test_broken_times_break_nothing(compiled: bool) -> None:
     wire = Wire()
     calm(wire)
-    packets = send(wire, [CALM, (500, 1 << 62), CALM])
+    packets = send(wire, [CALM, (500, 0xFFFFFFFF), CALM])
     at = wire.packets.index(packets[1])
     wire.packets[at:] = [dataclasses.replace(packet, time=(1 << 62) + packet.time % 1000) for packet in wire.packets[at:]]
     (delay,) = told(folded(wire.packets, compiled).view())

@@ -159,7 +159,7 @@ class _Measured:
         """Add the waits of these marks to messages `at`, no more than the room of each: what was added, int64[rows]."""
         added = np.zeros(len(self._rows), dtype=np.int64)
         usable = self._tells[journal.direction[marks]] if journal is self._view.journal else self._tells_of_answer(journal, marks)
-        left = np.where(usable & (journal.told_ns[marks] >= 0), room, 0)
+        left = np.where(usable & (journal.untold[marks] >= 0), room, 0)
         for slot in range(journal.waited.shape[1]):
             part = np.minimum(journal.waited[marks, slot], left)
             left -= part
@@ -178,17 +178,18 @@ class _Measured:
         gap = np.maximum(gap, 0)
         self._add(journal, marks, at, gap)
         told = np.zeros(len(self._rows), dtype=np.int64)
-        told[at] = np.where(journal.told_ns[marks] > 0, gap, 0)
+        told[at] = np.where(journal.untold[marks] == 0, gap, 0)
         return told
 
     def _add_rest(self, first: Any, last: Any, at: Any) -> Any:
         """Add what the packets behind the first waited: the time that is told, int64[rows]. first and last are marks of every message."""
         journal = self._view.journal
-        known = (journal.told_ns[last[at]] >= 0) & (journal.begin_psn[last[at]] == journal.psn[first[at]])
+        known = (journal.untold[last[at]] >= 0) & (journal.begin_psn[last[at]] == journal.psn[first[at]])
         at = at[known]
         told = np.zeros(len(self._rows), dtype=np.int64)
-        told[at] = journal.told_ns[last[at]]
-        self._add(journal, last[at], at, told[at])
+        first, last = first[at], last[at]
+        told[at] = np.maximum(journal.time_ns[last] - journal.time_ns[first] - journal.untold[last], 0)
+        self._add(journal, last, at, told[at])
         return told
 
 

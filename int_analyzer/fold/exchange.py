@@ -56,7 +56,7 @@ from int_analyzer.fold.direction import (
 )
 from int_analyzer.fold.hashing import wide
 from int_analyzer.fold.journal import note, note_answer
-from int_analyzer.fold.messages import SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, resend
+from int_analyzer.fold.messages import SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, follow_newest, resend
 from int_analyzer.fold.notification import count_notification
 from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, REPEATED, RESTARTED, STRAY, TTL_SHIFT, place, restart, take
 from int_analyzer.fold.pairing import find_peer, leave_hint
@@ -83,12 +83,14 @@ from int_analyzer.fold.transport import (
     SYNDROME_VALUE,
     WRITE,
 )
-from int_analyzer.fold.waits import count_waits, find_waits, tells_of_hops
+from int_analyzer.fold.waits import BEGIN, LATEST_NS, count_waits, find_waits, open_account, tells_of_hops
 from int_analyzer.schema import HAS_AETH, HAS_PAYLOAD, HAS_RETH, ICRC_CUT, ICRC_OK, ICRC_UNSAMPLED
 
 _CE = 3
 SMALLEST_MTU, LARGEST_MTU = 256, 4096
 """Path MTUs of IBTA Vol.1 §9.4.3: what a READ of so many bytes can take in PSNs lies between these."""
+_RESPONSES = ACCOUNTS + ACCOUNT_WORDS
+"""The account of responses."""
 _LONGEST = 1 << 22
 """PSNs that one message is believed to take: half of what serial arithmetic can tell apart."""
 
@@ -218,7 +220,7 @@ def _count_request(
 ) -> None:
     psn = get(columns, "roce.psn", row) & PSN_MASK
     count, length, slack = 1, 0, 0
-    told, account = False, 0
+    told, begin = False, 0
     if meaning & (BEGINS | ENDS) < ENDS and meaning & KIND < READ and size > 0:
         rows[at, MTU] = size
     mtu = rows[at, MTU]
@@ -252,9 +254,11 @@ def _count_request(
             drop_all(rows, at, blocks, pool, work)
         rows[at, SLACK] = slack
         asked = get(columns, "roce.ack_req", row) != 0
-        add_new(rows, at, blocks, pool, work, meaning, psn, count, size, length, asked, time)
-        told, account = tells_of_hops(columns, packet), ACCOUNTS
-        count_waits(rows, at, account, log, work, told, meaning & BEGINS != 0, psn, time)
+        before = add_new(rows, at, blocks, pool, work, meaning, psn, count, size, length, asked, time)
+        told = tells_of_hops(columns, packet)
+        begin = follow_newest(rows, at, meaning, told)
+        if begin != 0 and meaning & BEGINS == 0:
+            count_waits(rows, at, ACCOUNTS, begin - 1, log, work, told, before, time)
         if rows[at, PEER] == 0 and meaning & RELIABLE != 0:
             leave_hint(rows, hints, at, psn, time)
     elif seen == LATE or seen == FILLED:
@@ -265,7 +269,7 @@ def _count_request(
             return
     _count_message(rows, at, meaning)
     announced = get(columns, "roce.dma_bytes", row) if get(columns, "roce.present", row) & HAS_RETH != 0 else size
-    note(marks, work, rows, at, account, log, told, meaning, psn, announced, time)
+    note(marks, work, rows, at, ACCOUNTS, begin, log, told, meaning, psn, announced, time)
 
 
 @inlined
@@ -347,14 +351,26 @@ def _count_response(
 ) -> None:
     """Place a READ response; other requests take the PSNs between one READ's and the next, so that only within one a hole is a hole."""
     holes = rows[at, RESPONDING] != 0 and meaning & BEGINS == 0
-    told, account = False, 0
+    told, begin = False, 0
     seen, _ = place(rows, at, RESPONSES, RESPONSE_WINDOW, psn, 1, holes, _identity(columns, packet), False, time)
     if seen == COPY or seen == STRAY:
         return
     rows[at, BYTES] += size
     if seen == NEW or seen == RESTARTED:
         rows[at, RESPONDING] = 1 if meaning & ENDS == 0 else 0
-        told, account = tells_of_hops(columns, packet), ACCOUNTS + ACCOUNT_WORDS
-        count_waits(rows, at, account, log, work, told, meaning & BEGINS != 0, psn, time)
+        told = tells_of_hops(columns, packet)
+        begin = _follow_response(rows, log, work, at, meaning, psn, told, time)
     if seen != REPEATED:
-        note(marks, work, rows, at, account, log, told, meaning, psn, size, time)
+        note(marks, work, rows, at, _RESPONSES, begin, log, told, meaning, psn, size, time)
+
+
+@inlined
+def _follow_response(rows: Any, log: Any, work: Any, at: int, meaning: int, psn: int, told: bool, time: int) -> int:
+    """Account for a response packet above all others: PSN of the first of its READ + 1, 0 if that did not tell of its hops."""
+    if meaning & BEGINS != 0:
+        open_account(rows, at, _RESPONSES, psn if told else -1)
+    elif rows[at, _RESPONSES + BEGIN] != 0:
+        count_waits(rows, at, _RESPONSES, rows[at, _RESPONSES + BEGIN] - 1, log, work, told, rows[at, _RESPONSES + LATEST_NS], time)
+    rows[at, _RESPONSES + LATEST_NS] = time
+    begin: int = rows[at, _RESPONSES + BEGIN]
+    return begin

@@ -18,14 +18,14 @@ from int_analyzer._jit import inlined
 from int_analyzer.fold.direction import ANSWERS, MARKS, WAIT, WAIT_END
 from int_analyzer.fold.transport import BEGINS, ENDS, KIND, RESPONSE
 from int_analyzer.fold.view import JournalView
-from int_analyzer.fold.waits import BEGIN, MOST_NS, N_SLOTS, NS_BITS, SLOTS, TOLD_NS, WAITED
+from int_analyzer.fold.waits import BEGIN, MOST_NS, N_SLOTS, NS_BITS, SLOTS, UNTOLD_NS, WAITED
 
-TIME, WHAT, PLACE, TOLD, WAITS = 0, 1, 2, 3, 4
+TIME, WHAT, PLACE, UNTOLD, WAITS = 0, 1, 2, 3, 4
 """Words of a mark. WHAT: row of the direction and, in the lower half, the meaning of the packet; PLACE: bytes, and 24 bits of PSN. Bytes
-are those of the message where a RETH announces them, else of the packet. TOLD: time that is told (view.JournalView), and the PSN that it is
-told from on; −1 if that is not known. WAITS: four words as in waits.py."""
+are those of the message where a RETH announces them, else of the packet. UNTOLD: what is not told (view.JournalView), and the PSN of the
+first packet of the message; −1 if nothing is known. WAITS: four words as in waits.py."""
 _WORDS = 8
-UNTOLD = -1
+_UNKNOWN = -1
 _DIRECTION_SHIFT, _MEANING_MASK = 32, 0xFFFFFFFF
 _BYTES_SHIFT, _PSN_MASK = 24, 0xFFFFFF
 _MOST_BYTES = (1 << 32) - 1
@@ -34,11 +34,12 @@ MAXIMUM_MARKS = 1 << 17
 
 @inlined
 def note(
-    marks: Any, work: Any, rows: Any, at: int, account: int, log: Any, told: bool, meaning: int, psn: int, size: int, time: int
+    marks: Any, work: Any, rows: Any, at: int, account: int, begin: int, log: Any, told: bool, meaning: int, psn: int, size: int, time: int
 ) -> None:
     """Note a packet that begins or ends a message of direction `at`; there is room. marks int64[n, 8]; work[MARKS]: marks in use.
 
-    account: first word of that of the message, 0 if the packet came late; log: waits.find_waits; told: the packet tells of its hops.
+    account: first word; begin: PSN of the first packet of the message + 1, 0 if it is not known where it waited since; log:
+    waits.find_waits; told: the packet tells of its hops.
     """
     if meaning & (BEGINS | ENDS) != 0 and time > 0:
         row = work[MARKS]
@@ -47,12 +48,16 @@ def note(
         marks[row, PLACE] = (min(size, _MOST_BYTES) << _BYTES_SHIFT) | psn
         if meaning & BEGINS != 0:
             _put_waits(marks, work, row, log, told, psn)
-        elif account != 0 and rows[at, account + BEGIN] != 0:
-            marks[row, TOLD] = (rows[at, account + TOLD_NS] << _BYTES_SHIFT) | (rows[at, account + BEGIN] - 1)
+        elif begin == 0:
+            marks[row, UNTOLD] = _UNKNOWN
+        elif rows[at, account + BEGIN] != begin:
+            marks[row, UNTOLD] = begin - 1
+        else:
+            marks[row, UNTOLD] = (rows[at, account + UNTOLD_NS] << _BYTES_SHIFT) | (begin - 1)
             for slot in range(N_SLOTS):
                 marks[row, WAITS + slot] = rows[at, account + SLOTS + slot]
-        else:
-            marks[row, TOLD] = UNTOLD
+            # PSNs come again: it is of no other message.
+            rows[at, account + BEGIN] = 0
         work[MARKS] = row + 1
 
 
@@ -79,7 +84,7 @@ def _put_waits(marks: Any, work: Any, row: int, log: Any, told: bool, psn: int) 
         marks[row, WAITS + slot] = log[number, WAITED]
         number -= 1
         slot += 1
-    marks[row, TOLD] = (1 if told and number < work[WAIT] else 0) << _BYTES_SHIFT | psn
+    marks[row, UNTOLD] = (0 if told and number < work[WAIT] else 1) << _BYTES_SHIFT | psn
 
 
 class Journal:
@@ -126,7 +131,7 @@ class Journal:
         moved = np.append(queues, -1)[(waits >> NS_BITS) - 1]
         lost = (waits != 0) & (moved < 0)
         waits[:] = np.where(moved >= 0, ((moved + 1) << NS_BITS) | (waits & MOST_NS), 0)
-        self.marks[: self.used, TOLD][lost.any(axis=1)] = UNTOLD
+        self.marks[: self.used, UNTOLD][lost.any(axis=1)] = _UNKNOWN
 
     def copy(self) -> Journal:
         """An independent copy."""
@@ -150,8 +155,8 @@ class Journal:
             psn=marks[:, PLACE] & _PSN_MASK,
             bytes=marks[:, PLACE] >> _BYTES_SHIFT,
             forgotten=self.forgotten,
-            told_ns=marks[:, TOLD] >> _BYTES_SHIFT,
-            begin_psn=marks[:, TOLD] & _PSN_MASK,
+            untold=marks[:, UNTOLD] >> _BYTES_SHIFT,
+            begin_psn=marks[:, UNTOLD] & _PSN_MASK,
             waited_queue=(marks[:, WAITS:] >> NS_BITS) - 1,
             waited=marks[:, WAITS:] & MOST_NS,
         )

@@ -57,6 +57,8 @@ timed + 1."""
 LENGTH_SHIFT, AGAIN_SHIFT = 16, 40
 _LENGTH = (1 << (AGAIN_SHIFT - LENGTH_SHIFT)) - 1
 _MOST_AGAIN = 1 << 20
+_MUTE = 1 << 15
+"""In STATE: the first packet did not tell of its hops, so that the others are not asked."""
 
 # Histograms, so many rows per pair of hosts.
 FCT, FCT_ONE_SIDED, RTT, FET = 0, 1, 2, 3
@@ -199,14 +201,18 @@ def add_new(
     length: int,
     asked: bool,
     time: int,
-) -> None:
-    """Add a packet above all others. length: PSNs of the message that it begins, 0 if not known; asked: it asks to be acknowledged."""
-    run = -1
+) -> int:
+    """Add a packet above all others; returns the time of the one before it in its run, or its own.
+
+    length: PSNs of the message that it begins, 0 if not known; asked: it asks to be acknowledged.
+    """
+    run, before = -1, time
     if meaning & BEGINS == 0 and rows[at, OPEN] > 0:
         newest = _run(rows, at, rows[at, OPEN] - 1)
         if _goes_on(rows, at, newest, meaning, psn):
             run = newest
             rows[at, run + NEXT] = (psn + 1) & PSN_MASK
+            before = rows[at, run + LAST_NS]
             _extend(rows, at, run, meaning, size, time, time)
     if run < 0:
         if rows[at, OPEN] == OPEN_RUNS:
@@ -215,6 +221,20 @@ def add_new(
     if rows[at, run + TIMED] == 0 and (asked or meaning & ENDS != 0) and meaning & KIND < READ and time > 0:
         rows[at, run + TIMED] = psn + 1
         rows[at, run + TIMED_NS] = time
+    return before
+
+
+@inlined
+def follow_newest(rows: Any, at: int, meaning: int, told: bool) -> int:
+    """PSN of the first packet of the newest run + 1; 0 if it begins no message, or if that packet did not tell of its hops.
+
+    meaning and told: of the packet that was just added to it.
+    """
+    run = _run(rows, at, rows[at, OPEN] - 1)
+    if meaning & BEGINS != 0 and not told:
+        rows[at, run + STATE] |= _MUTE
+    begin: int = rows[at, run + FIRST] + 1 if rows[at, run + STATE] & (BEGINS | _MUTE) == BEGINS else 0
+    return begin
 
 
 @kernel

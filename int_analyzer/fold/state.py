@@ -8,6 +8,7 @@ The kernels never grow an array: they stop before the packet that might need mor
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +75,17 @@ class Capacity(NamedTuple):
     """Of so many subsets of these connections so many are followed at a time: polling.py."""
 
 
+_OF_THREAD = threading.local()
+
+
+def _scratch(rows: int) -> Any:
+    """The log of waits of a batch (waits.note_wait): nothing of it outlives the batch, so that a thread has one for all states."""
+    log = getattr(_OF_THREAD, "log", None)
+    if log is None or len(log) < rows:
+        log = _OF_THREAD.log = np.zeros((rows, 2), dtype=np.int64)
+    return log
+
+
 def _run(kernel: Any, fast: bool, row: int, stop: int, columns: Any, *arrays: Any) -> int:
     """Run a kernel over rows of `columns`; uncompiled it takes memoryviews, which give Python ints instead of numpy scalars."""
     if fast:
@@ -122,7 +134,7 @@ class State:
         given = columns.arena if fast else columns.by_name()
         packets, roce, reports, mirrors = (int(columns.counts[rows]) for rows in (N_PACKETS, N_ROCE, N_REPORTS, N_MIRRORS))
         self._reserve_postcards(int(np.count_nonzero(columns.packets.report_count[:packets])))
-        waits: Any = np.empty((len(columns.hops.present), 2), dtype=np.int64)
+        waits = _scratch(len(columns.hops.present))
         row, waited = self._fold_packets(0, packets, given, waits, 0, fast)
         while row < packets:
             self._make_room(int(columns.packets.hop_count[row]), int(columns.packets.time_ns[row]))

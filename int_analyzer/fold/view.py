@@ -211,8 +211,8 @@ class JournalView:
     The row of a packet that is both begins and ends.
 
     `waited` tells where that was: of a first packet, all that it waited before it was seen (the last queue first), of a last one, what
-    its message waited since the first (waits.py). `told_ns`: so much of the time of these packets is told, by those that tell of their
-    hops; of a first packet 1 or 0, whether it does; −1 where packets overtook each other.
+    its message waited since the first (waits.py). `untold`: of a last packet, so many ns of its message passed before packets that do not
+    tell of their hops; of others 1 if they do not, else 0; −1 where it is not known (packets overtook each other, the first did not tell).
     """
 
     time_ns: Array
@@ -224,8 +224,8 @@ class JournalView:
     psn: Array
     bytes: Array  # of the message where its RETH announces them, else of the packet
     forgotten: int  # rows of earlier times, or of directions that were forgotten
-    told_ns: Array
-    begin_psn: Array  # of the message, as `told_ns` understands it
+    untold: Array
+    begin_psn: Array  # of the message, as `untold` and `waited` understand it
     waited_queue: Any  # int64[n, 4]: rows in QueueView, −1: none
     waited: Any  # int64[n, 4]: as the devices count hop latency; of a last packet believed to be ns
 

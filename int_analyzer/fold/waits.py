@@ -17,7 +17,6 @@ from int_analyzer._jit import inlined
 from int_analyzer.columns import get
 from int_analyzer.fold.direction import LOGGED, WAIT, WAIT_END
 from int_analyzer.fold.table import WAITS
-from int_analyzer.schema import HOP_OPAQUE
 
 PACKET, WAITED = 0, 1
 """Words of the log: row of the packet, and what it waited where."""
@@ -25,14 +24,15 @@ NS_BITS = 44
 MOST_NS = (1 << NS_BITS) - 1
 """What was waited where is one word: (row of the queue + 1) · 2^44 + raw latency (4.9 h if those are ns); 0 is nothing."""
 
-MOST_TOLD_NS = (1 << 39) - 1
+MOST_UNTOLD_NS = (1 << 39) - 1
 """No message is believed to take longer (9 min), so that this fits in a mark beside a PSN."""
 
-# Words of an account (direction.py), a line of the cache: the message that is under way.
-BEGIN, LATEST_NS, TOLD_NS, SLOTS = 0, 1, 2, 4
+# Words of an account (direction.py), a line of the cache: the message that is under way, if a packet of it has waited.
+BEGIN, LATEST_NS, UNTOLD_NS, SLOTS = 0, 1, 2, 4
 N_SLOTS = 4
-"""BEGIN is the PSN of its first packet + 1, 0 without one; LATEST_NS the time of its last packet so far; TOLD_NS the time before those of
-its packets that tell of their hops. What is waited in more than four queues counts as not told."""
+"""BEGIN is the PSN of its first packet + 1: of another message than that at hand the account is void; UNTOLD_NS the time before those of
+its packets that do not tell of their hops, and that which was waited in more than four queues. LATEST_NS is the time of the packet before,
+of responses: that of requests stands in their run."""
 
 
 @inlined
@@ -60,25 +60,23 @@ def find_waits(log: Any, work: Any, packet: int) -> None:
 def tells_of_hops(columns: Any, packet: int) -> bool:
     """Whether a packet tells of all its hops; a report of one hop does not: those of the others are other packets."""
     count = get(columns, "packets.hop_count", packet)
-    if count == 0 or get(columns, "hops.present", get(columns, "packets.first_hop", packet)) & HOP_OPAQUE != 0:
-        return False
-    return count > 1 or get(columns, "packets.report_count", packet) == 0
+    return count > 1 or (count == 1 and get(columns, "packets.report_count", packet) == 0)
 
 
 @inlined
-def count_waits(rows: Any, at: int, account: int, log: Any, work: Any, told: bool, begins: bool, psn: int, time: int) -> None:
-    """Add a packet above all others to the account of its message: it begins one, or goes on with it.
+def count_waits(rows: Any, at: int, account: int, first: int, log: Any, work: Any, told: bool, before: int, time: int) -> None:
+    """Tell the time since the packet before, of a packet that goes on with a message, of the queues that it waited in.
 
-    account: first word; told: it tells of its hops; work[WAIT] … work[WAIT_END]: what it waited.
+    account: first word; first: PSN that the message began with; told: the packet tells of its hops; before and time: of the two packets;
+    work[WAIT] … work[WAIT_END]: what it waited. Of a calm packet there is nothing to tell.
     """
-    if begins:
-        rows[at, account + BEGIN] = psn + 1
-        rows[at, account + TOLD_NS] = 0
-        for slot in range(N_SLOTS):
-            rows[at, account + SLOTS + slot] = 0
-    elif told and rows[at, account + BEGIN] != 0:
-        left = max(time - rows[at, account + LATEST_NS], 0)
-        rows[at, account + TOLD_NS] = min(rows[at, account + TOLD_NS] + left, MOST_TOLD_NS)
+    if not told or work[WAIT] != work[WAIT_END]:
+        if rows[at, account + BEGIN] != first + 1:
+            open_account(rows, at, account, first)
+        left = max(time - before, 0)
+        if not told:
+            rows[at, account + UNTOLD_NS] = min(rows[at, account + UNTOLD_NS] + left, MOST_UNTOLD_NS)
+            left = 0
         number = work[WAIT_END] - 1
         while number >= work[WAIT] and left > 0:
             waited = log[number, WAITED]
@@ -86,7 +84,15 @@ def count_waits(rows: Any, at: int, account: int, log: Any, work: Any, told: boo
             left -= part
             _add(rows, at, account, waited >> NS_BITS, part)
             number -= 1
-    rows[at, account + LATEST_NS] = time
+
+
+@inlined
+def open_account(rows: Any, at: int, account: int, first: int) -> None:
+    """Begin with nothing, for the message that began with this PSN."""
+    rows[at, account + BEGIN] = first + 1
+    rows[at, account + UNTOLD_NS] = 0
+    for slot in range(N_SLOTS):
+        rows[at, account + SLOTS + slot] = 0
 
 
 @inlined
@@ -96,7 +102,7 @@ def _add(rows: Any, at: int, account: int, queue: int, part: int) -> None:
     while slot < last and rows[at, slot] != 0 and rows[at, slot] >> NS_BITS != queue:
         slot += 1
     if slot == last:
-        rows[at, account + TOLD_NS] -= part
+        rows[at, account + UNTOLD_NS] = min(rows[at, account + UNTOLD_NS] + part, MOST_UNTOLD_NS)
     elif rows[at, slot] == 0:
         rows[at, slot] = (queue << NS_BITS) | part
     else:
