@@ -140,8 +140,6 @@ def fold_roce(
             continue
         at = find_direction(rows, index, pairs, pair_index, work, columns, row, packet, get(columns, "roce.dest_qp", row))
         time = max(get(columns, "packets.time_ns", packet), 0)
-        present = get(columns, "roce.present", row)
-        size = get(columns, "roce.payload_bytes", row) if present & HAS_PAYLOAD != 0 else 0
         rows[at, PACKETS] += 1
         rows[at, LAST_NS] = max(rows[at, LAST_NS], time)
         if time < rows[at, FIRST_NS] and time > 0:
@@ -157,16 +155,21 @@ def fold_roce(
         if meaning & NOTIFICATION == 0:
             rows[at, TRANSPORTS] |= 1 << (get(columns, "roce.opcode", row) >> 5)
         if meaning & REQUEST != 0:
-            _count_request(rows, hints, blocks, pool, marks, log, work, columns, row, packet, at, meaning, size, time)
+            _count_request(rows, hints, blocks, pool, marks, log, work, columns, row, at, meaning, time)
         elif meaning & (RESPONSE | ACKNOWLEDGE) != 0:
-            _count_answer(rows, hints, blocks, pool, marks, answers, log, work, columns, row, packet, at, meaning, size, time)
+            _count_answer(rows, hints, blocks, pool, marks, answers, log, work, columns, row, at, meaning, time)
         elif meaning & NOTIFICATION != 0:
             count_notification(rows, at, _identity(columns, packet), time)
         else:
-            rows[at, BYTES] += size
+            rows[at, BYTES] += _payload_bytes(columns, row)
             _count_message(rows, at, meaning)
         row += 1
     return row
+
+
+@inlined
+def _payload_bytes(columns: Any, row: int) -> int:
+    return get(columns, "roce.payload_bytes", row) if get(columns, "roce.present", row) & HAS_PAYLOAD != 0 else 0
 
 
 @inlined
@@ -203,22 +206,9 @@ def _take_slack(rows: Any, at: int, ahead: int) -> None:
 
 @inlined
 def _count_request(
-    rows: Any,
-    hints: Any,
-    blocks: Any,
-    pool: Any,
-    marks: Any,
-    log: Any,
-    work: Any,
-    columns: Any,
-    row: int,
-    packet: int,
-    at: int,
-    meaning: int,
-    size: int,
-    time: int,
+    rows: Any, hints: Any, blocks: Any, pool: Any, marks: Any, log: Any, work: Any, columns: Any, row: int, at: int, meaning: int, time: int
 ) -> None:
-    psn = get(columns, "roce.psn", row) & PSN_MASK
+    packet, psn, size = get(columns, "roce.packet", row), get(columns, "roce.psn", row) & PSN_MASK, _payload_bytes(columns, row)
     count, length, slack = 1, 0, 0
     told, begin = False, 0
     if meaning & (BEGINS | ENDS) < ENDS and meaning & KIND < READ and size > 0:
@@ -284,13 +274,11 @@ def _count_answer(
     work: Any,
     columns: Any,
     row: int,
-    packet: int,
     at: int,
     meaning: int,
-    size: int,
     time: int,
 ) -> None:
-    psn = get(columns, "roce.psn", row) & PSN_MASK
+    packet, psn, size = get(columns, "roce.packet", row), get(columns, "roce.psn", row) & PSN_MASK, _payload_bytes(columns, row)
     peer, paired = find_peer(rows, hints, at, psn)
     if paired:
         abandon(rows, peer, blocks, pool, work, psn)
