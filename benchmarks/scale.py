@@ -4,7 +4,8 @@ python -m benchmarks.scale BATCHES
 
 Both fabrics are folded in turns, some batches of one and some of the other, with the same kind of packets (batches.py). Time is that of
 all packets, first ones of a flow, path and queue included, and the median of the last quarter. The size of a state is bounded by its
-fabric, so it is told per queue (counters, histograms, time buckets) and per flow (flows and paths): memory of all arrays, used or not.
+fabric, so it is told per queue (counters and histograms; time buckets have a bound of their own) and per flow (flows and paths): memory of
+all arrays, used or not.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Run:
             "queues": queues,
             "flows": flows,
             "state_mb": round(bytes_of(state) / 1e6, 1),
-            "bytes_per_queue": round(bytes_of(state.queues) / queues),
+            "bytes_per_queue": round((bytes_of(state.queues) - bytes_of(state.queues.buckets)) / queues),
             "bytes_per_flow": round((bytes_of(state.flows) + bytes_of(state.paths)) / flows),
             "view_seconds": round(viewing, 2),
             "summarise_seconds": round(judging, 2),
