@@ -22,6 +22,13 @@ BUILD = ROOT / "build"
 PEER_PACKETS = {"tcpdump": 300_000, "tshark": 20_000, "dpkt": 20_000, "scapy": 2_000}
 SMALL_PACKETS = 2_000
 GROUPBY_PACKETS = 1_000_000
+SCALE_RATIOS = {
+    "scale_steady_time": "steady_cpu_ns_per_packet",
+    "scale_whole_time": "cpu_ns_per_packet",
+    "scale_state_per_queue": "bytes_per_queue",
+    "scale_state_per_flow": "bytes_per_flow",
+}
+"""Ratios of the large fabric to the small one, and the numbers that they are of."""
 
 
 class Suite:
@@ -183,6 +190,13 @@ class Suite:
             if name in ("polars", "pandas"):
                 self._ratio(f"{name}_groupby_over_ours", result[name]["cpu_ns"], result["ours"]["cpu_ns"])
 
+    def scale_up(self) -> None:
+        """A fabric of 128 leaves, 64 spines, 4096 hosts and 100 000 flows against one of 4, 2, 16 and 400."""
+        result = child.module("scale", str(200 if self.scale == "quick" else 1000))
+        self.measured["scale"] = result
+        for key, name in SCALE_RATIOS.items():
+            self._ratio(key, result["large"][name], result["small"][name])
+
     # ------------------------------------------------------------------------------------------------------------- results
 
     def _missing(self, keys: list[str], reason: str) -> None:
@@ -200,6 +214,7 @@ PARTS: dict[str, tuple[Callable[[Suite], None], tuple[str, ...]]] = {
     "start-up": (Suite.start_up, ("help_over_python", "warm_small_over_import_numba")),
     "threads": (Suite.threads, ("two_thread_scaling",)),
     "groupby": (Suite.groupby, ("polars_groupby_over_ours", "pandas_groupby_over_ours")),
+    "scale": (Suite.scale_up, tuple(SCALE_RATIOS)),
     "analyze": (Suite.analyze, ("analyze_over_decode", "private_memory_growth")),
 }
 

@@ -27,7 +27,8 @@ _FLOW, _PATH, _HOPS, _QUEUES, _COUNTERS = 20, 16, 12, 8, 4
 
 _LINE = 8
 """Words of a line of the cache."""
-_GUESS, _FLOW_WIDTH, _PATH_WIDTH, _QUEUE_WIDTH, _LINK_WIDTH = flows.GUESS, flows.WIDTH, paths.WIDTH, queues.WIDTH, links.WIDTH
+_GUESS, _FLOW_WIDTH, _PATH_WIDTH, _QUEUE_WIDTH = flows.GUESS, flows.WIDTH, paths.WIDTH, queues.WIDTH
+_LINK_WIDTH, _LINK_RUN = links.WIDTH, links.RUN
 
 CACHED = 1 << 20
 """Bytes of flows and histograms that a processor's own cache holds: up to here nothing is gained by asking."""
@@ -102,8 +103,7 @@ def look_ahead(
                 prefetch(blocks, (2 * queue + 1) * BLOCKS + (_place(get(columns, "hops.queue_depth_raw", first + i)) >> 6))
                 link = path_links[offset + i] - 1
                 if link >= 0:
-                    prefetch(link_rows, link * _LINK_WIDTH)
-                    prefetch(link_rows, link * _LINK_WIDTH + _LINE)
+                    prefetch(link_rows, link * _LINK_WIDTH + _LINK_RUN)
     at = row + _COUNTERS
     if begin <= at < stop:
         path = work[ROWS_AHEAD + (at & (RING - 1))]

@@ -21,12 +21,13 @@ from int_analyzer.fold.queues import IMPLAUSIBLE
 from int_analyzer.fold.table import KEY, LINKS, Table, find
 from int_analyzer.fold.view import LinkView
 
-# Words of a row. Ports are + 1, 0 if absent. From SLOT on: least difference and its capture time, slot after slot.
-NODE, PORT, NEXT_NODE, NEXT_PORT, STRAY, RUN, NARROW, FIRST = 0, 1, 2, 3, 4, 5, 6, 7
-PACKETS, SUM, TIME_SUM, REFERENCE, CURRENT, LOWEST, LOWEST_NS, SLOT = 8, 9, 10, 11, 12, 13, 14, 15
+# Words of a row. Ports are + 1, 0 if absent. What most packets touch, from RUN to LOWEST, is a line of the cache. From SLOT on: least
+# difference and its capture time, slot after slot.
+NODE, PORT, NEXT_NODE, NEXT_PORT, STRAY, NARROW, LOWEST_NS = 0, 1, 2, 3, 4, 5, 6
+RUN, FIRST, PACKETS, SUM, TIME_SUM, REFERENCE, CURRENT, LOWEST, SLOT = 8, 9, 10, 11, 12, 13, 14, 15, 16
 SLOTS = 32
-HASH = 79
-WIDTH, KEY_WORDS = 80, 4
+HASH = 87
+WIDTH, KEY_WORDS = 88, 4
 """SUM, LOWEST (of slot CURRENT) and the slots are relative to REFERENCE. FIRST is the capture time of the first packet in units of
 2^20 ns, TIME_SUM the sum of all, relative to it. NARROW: packets with 32-bit times. STRAY: those with a difference that has nothing to
 do with the others, RUN how many more of them than of the others there were of late."""
@@ -73,7 +74,8 @@ def count_in_link(rows: Any, link: int, sent: int, arrived: int, slot: int, time
     if rows[link, CURRENT] != slot:
         _begin_slot(rows, link, slot)
     rows[link, PACKETS] += 1
-    rows[link, NARROW] += narrow
+    if narrow != 0:
+        rows[link, NARROW] += 1
     rows[link, SUM] += difference
     rows[link, TIME_SUM] += (time >> TICK) - rows[link, FIRST]
     if difference <= rows[link, LOWEST] and (difference < rows[link, LOWEST] or time < rows[link, LOWEST_NS]):
@@ -233,7 +235,7 @@ def _lower(mine: Any, theirs: Any) -> Any:
 
 
 def _joined(mine: Any, theirs: Any) -> Any:
-    """Rows of links from two halves of each (int64[n, 80])."""
+    """Rows of links from two halves of each (int64[n, 88])."""
     joined = mine.copy()
     shift = theirs[:, REFERENCE] - mine[:, REFERENCE]
     narrow = _narrow(mine) & _narrow(theirs)

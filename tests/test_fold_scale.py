@@ -1,0 +1,86 @@
+"""That a large fabric is folded as a small one is, and what its stores are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.batches import HOPS, LARGE, PACKET_BYTES, SMALL, Batches
+from benchmarks.scale import bytes_of
+from int_analyzer.columns import PACKETS_PER_BATCH
+from int_analyzer.fold.foresight import is_large
+from int_analyzer.fold.ordering import order_by
+from int_analyzer.fold.state import State
+from int_analyzer.fold.table import Table, grown
+
+
+def test_a_large_fabric_gives_the_same_compiled_and_plain() -> None:
+    columns = Batches(LARGE, whole_messages=False).next()
+    plain, compiled = State(), State()
+    plain.fold(columns, compiled=False)
+    compiled.fold(columns)
+    assert is_large(plain.flows.table.rows, plain.queues.histograms.pool)
+    for part in ("queues", "paths", "flows", "pairs", "links"):
+        np.testing.assert_array_equal(getattr(plain, part).table.data, getattr(compiled, part).table.data)
+    np.testing.assert_array_equal(plain.queues.buckets.data, compiled.queues.buckets.data)
+    np.testing.assert_array_equal(plain.queues.histograms.pool, compiled.queues.histograms.pool)
+
+
+def test_no_packet_of_a_large_fabric_is_lost() -> None:
+    batches, state, seen = Batches(LARGE, whole_messages=False), State(), []
+    for _ in range(2):
+        columns = batches.next()
+        seen.append(np.stack([columns.packets.src_lo, columns.packets.dst_lo, columns.packets.src_port, columns.roce.dest_qp], axis=1))
+        state.fold(columns)
+    view = state.view()
+    flows, counts = np.unique(np.concatenate(seen), axis=0, return_counts=True)
+    assert len(view.flows.packets) == len(flows) and sorted(view.flows.packets) == sorted(counts)
+    assert view.queues.packets.sum() == HOPS * 2 * PACKETS_PER_BATCH == view.buckets.packets.sum()
+    assert view.queues.latency_histograms.counts().sum() == HOPS * 2 * PACKETS_PER_BATCH
+    assert view.paths.bytes.sum() == PACKET_BYTES * 2 * PACKETS_PER_BATCH
+
+
+def test_hosts_send_message_after_message_without_a_gap() -> None:
+    state = State()
+    batches = Batches(SMALL)
+    for _ in range(2):
+        state.fold(batches.next())
+    connections = state.view().connections
+    assert connections.unfilled.sum() == connections.retransmitted.sum() == connections.out_of_order.sum() == 0
+    assert connections.one_sided.sum() > 2 * PACKETS_PER_BATCH // 16 // 2
+
+
+def test_the_bytes_of_a_state_are_those_of_its_arrays() -> None:
+    state = State()
+    before = bytes_of(state)
+    state.flows.table.reserve(1000)
+    assert bytes_of(state) - before >= (1000 - 64) * 8 * state.flows.table.width
+
+
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-(1 << 62), 1 << 62), st.integers(0, 2)), max_size=30), st.booleans())
+def test_rows_are_ordered_by_several_words(rows: list[tuple[int, int, int]], near: bool) -> None:
+    first, second, third = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    if near:
+        second = second % 5
+    assert order_by(first, second, third).tolist() == np.lexsort((third, second, first)).tolist()
+
+
+def test_a_table_that_keeps_some_rows_finds_them_and_no_others() -> None:
+    table = Table(3, 1, maximum=5000, capacity=5000)
+    rows = np.stack([np.arange(4000), np.arange(4000) * 2, np.arange(4000)], axis=1)
+    table.replace(rows)
+    kept = np.flatnonzero(rows[:, 0] % 3 > 0)
+    table.keep(kept)
+    np.testing.assert_array_equal(table.data, rows[kept])
+    assert not table.rows[len(kept) : 4000].any()
+    found, new = table.match(rows[:6])
+    assert found[~new].tolist() == [0, 1, 2, 3] and new.tolist() == [True, False, False, True, False, False]
+
+
+def test_an_array_that_grows_keeps_its_rows_whoever_owns_the_memory() -> None:
+    rows = np.arange(12, dtype=np.int64).reshape(4, 3)
+    for array in (rows.copy(), np.frombuffer(rows.tobytes(), dtype=np.int64).reshape(4, 3)):
+        larger = grown(array, 7)
+        np.testing.assert_array_equal(larger[:4], rows)
+        assert larger.shape == (7, 3) and not larger[4:].any() and larger.flags.writeable
