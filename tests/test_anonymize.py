@@ -188,7 +188,8 @@ def test_a_folder_analyses_as_before(folder: str, tmp_path: Path) -> None:
     for path in sorted((PCAPS / folder).glob("*.pcap")):
         write_copy(path, tmp_path / path.name, made)
 
-    before, after = (json.loads(analyze(capture).to_json()) for capture in (PCAPS / folder, tmp_path))
+    # the ICRCs are cut off: none is checked
+    before, after = (json.loads(analyze(capture, icrc=0).to_json()) for capture in (PCAPS / folder, tmp_path))
     assert after["links"] == before["links"] and after["paths"] == before["paths"] and after["queues"] == before["queues"]
     assert [told(finding, hide=True) for finding in before["findings"]] == [told(finding) for finding in after["findings"]]
     before["quality"]["warnings"].pop("captured-short", None)
