@@ -26,7 +26,7 @@ WARM_S = 70.0
 
 @dataclass
 class Soaked:
-    """Packets that came to the interface, in how many seconds; resident bytes every EVERY_S; processor seconds; what was said at the end."""
+    """Packets that came, in how many seconds; resident bytes every EVERY_S; processor seconds; what was said at the end."""
 
     came: int
     seconds: float
