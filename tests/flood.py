@@ -7,6 +7,7 @@ onto the mirror.
 from __future__ import annotations
 
 import ctypes
+import json
 import subprocess
 import sys
 import time
@@ -35,6 +36,12 @@ def make_fan(copies: int = COPIES, onto: str = "fabric0") -> None:
         ["filter", "add", "dev", "fan1", "ingress", "protocol", "all", "u32", "match", "u32", "0", "0", *copies * mirror],
     ):
         subprocess.run(["tc", *command], check=True, capture_output=True)
+
+
+def arrived(interface: str) -> int:
+    """Packets that an interface has received; those that its queue had no room for are not among them."""
+    told = subprocess.run(["ip", "-s", "-j", "link", "show", interface], check=True, capture_output=True, text=True).stdout
+    return int(json.loads(told)[0]["stats64"]["rx"]["packets"])
 
 
 def flood(

@@ -7,7 +7,6 @@ Root, iproute2 and tcpdump are needed; everything happens in a network of its ow
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -21,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from flood import COPIES, FAN, flood, make_fan
+from flood import COPIES, FAN, arrived, flood, make_fan
 from namespace import in_namespace
 from test_sidecar_load import capturing, cpu_seconds
 
@@ -75,13 +74,8 @@ def highest(step: Callable[[float], Step], steps: int) -> Found:
     return best, limited
 
 
-def _came() -> int:
-    told = subprocess.run(["ip", "-s", "-j", "link", "show", "mirror0"], check=True, capture_output=True, text=True).stdout
-    return int(json.loads(told)[0]["stats64"]["rx"]["packets"])
-
-
 def _measure(rate: float, seconds: float, process: int, captured: Callable[[], int]) -> Step:
-    came, cpu = _came(), cpu_seconds(process)
+    came, cpu = arrived("mirror0"), cpu_seconds(process)
     # on a machine that others use, the sender would be the limit
     mine = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _SENDER_NICE)
@@ -91,7 +85,7 @@ def _measure(rate: float, seconds: float, process: int, captured: Callable[[], i
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), mine)
     time.sleep(_SETTLE_S)
     used = cpu_seconds(process) - cpu
-    return Step(rate, _came() - came, captured(), taken, used)
+    return Step(rate, arrived("mirror0") - came, captured(), taken, used)
 
 
 def _of_sidecar(seconds: float, steps: int) -> Found:

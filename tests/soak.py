@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from flood import COPIES, FAN, flood, make_fan
+from flood import COPIES, FAN, arrived, flood, make_fan
 from namespace import in_namespace
 from test_sidecar_load import capturing, cpu_seconds, resident_bytes, stopped
 
@@ -26,9 +26,9 @@ WARM_S = 70.0
 
 @dataclass
 class Soaked:
-    """Packets sent, in how many seconds; resident bytes every EVERY_S; processor seconds; what the sidecar said at its end."""
+    """Packets that came, in how many seconds; resident bytes every EVERY_S; processor seconds; what was said at the end."""
 
-    sent: int
+    came: int
     seconds: float
     resident: list[int]
     cpu_s: float
@@ -53,15 +53,15 @@ def soak(seconds: float, per_second: float, *arguments: str) -> Soaked:
             thread = threading.Thread(target=_watch, args=(process, resident, over))
             before = cpu_seconds(process.pid)
             thread.start()
-            sent, began = 0, time.monotonic()
+            came, began = arrived("mirror0"), time.monotonic()
             while time.monotonic() - began < seconds:
-                sent += COPIES * flood(FAN, PIECE // COPIES, per_second=per_second / COPIES, burst=64)[0]
+                flood(FAN, PIECE // COPIES, per_second=per_second / COPIES, burst=64)
             taken = time.monotonic() - began
             time.sleep(1.5)
             over.set()
             thread.join()
             cpu = cpu_seconds(process.pid) - before
-            return Soaked(sent, taken, resident, cpu, stopped(process))
+            return Soaked(arrived("mirror0") - came, taken, resident, cpu, stopped(process))
 
     result: Soaked = in_namespace(work)
     return result
@@ -77,6 +77,6 @@ if __name__ == "__main__":
     found = soak(float(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else float("inf"))
     print(found.said)
     print(
-        f"{found.sent} packets in {found.seconds:.0f} s, {found.sent / found.seconds:.0f} a second; {found.cpu_s:.0f} s of processor time; "
+        f"{found.came} packets in {found.seconds:.0f} s, {found.came / found.seconds:.0f} a second; {found.cpu_s:.0f} s of processor time; "
         f"memory grew by {found.growth - 1:+.1%}"
     )
