@@ -12,7 +12,7 @@ from int_analyzer._jit import inlined, kernel
 from int_analyzer.formats.int_carried import IN_GENEVE, IN_GPE, IN_GPE_1, int_carried
 from int_analyzer.formats.ioam import CUT, OPTION_LIMIT, ioam, ioam_shim
 from int_analyzer.schema import FORMAT_NONE
-from int_analyzer.settings import GPE_INT, GPE_INT_1, GPE_IOAM
+from int_analyzer.settings import GPE_INT, GPE_INT_1, GPE_IOAM, GPE_UNKNOWN
 from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire.ip import next_ioam_option
 from int_analyzer.wire.read import Buffer, u8, u16
@@ -85,50 +85,37 @@ def geneve_options(
 
 
 @kernel
-def gpe_shims(
-    buffer: Buffer, at: int, limit: int, declared: int, protocol: int, settings: Any, columns: Any, counts: Any, row: int, hop: int
+def shims(
+    buffer: Buffer,
+    at: int,
+    limit: int,
+    declared: int,
+    protocol: int,
+    in_nsh: bool,
+    settings: Any,
+    columns: Any,
+    counts: Any,
+    row: int,
+    hop: int,
 ) -> tuple[int, int, int, int, int, int, int, int]:
-    """INT (once) and IOAM behind VXLAN-GPE: (next protocol, where or 0 if that is not known, what they gave together …)."""
+    """INT (once) and IOAM behind VXLAN-GPE, IOAM behind NSH: (next protocol, where or 0 if not known, what they gave together …)."""
     status, status_at, warnings, formats, hops, telemetry = OK, at, 0, 0, -1, FORMAT_NONE
-    may_be_int = True
-    for shims in range(MAXIMUM_SHIMS + 1):
-        role, shim = settings.gpe_roles[protocol], at
+    may_be_int = not in_nsh
+    for number in range(MAXIMUM_SHIMS + 1):
+        shim = at
+        role = settings.gpe_roles[protocol] if not in_nsh else (GPE_IOAM if protocol == NSH_IOAM else GPE_UNKNOWN)
         is_int = may_be_int and (role == GPE_INT or role == GPE_INT_1)
         if at == 0 or not (is_int or role == GPE_IOAM):
             break
-        if shims == MAXIMUM_SHIMS:
+        if number == MAXIMUM_SHIMS:
             fault, fault_at, odd, added, at, found = OPTION_LIMIT, shim, 0, -1, 0, FORMAT_NONE
         elif is_int:
             carrier = IN_GPE_1 if role == GPE_INT_1 else IN_GPE
             fault, fault_at, odd, added, at, found = int_carried(buffer, shim, limit, declared, carrier, settings, columns, row, hop)
             may_be_int = False
         else:
-            fault, fault_at, odd, added, at, found = ioam_shim(buffer, shim, limit, declared, 0, columns, counts, row, hop)
-        warnings |= odd
-        formats |= bit_of(found)
-        if added >= 0:
-            hops, telemetry = added, found
-        if status == OK:
-            status, status_at = fault, fault_at
-        if at != 0:
-            protocol = u8(buffer, shim + 3)
-    return protocol, at, status, status_at, warnings, formats, hops, telemetry
-
-
-@kernel
-def nsh_shims(
-    buffer: Buffer, at: int, limit: int, declared: int, protocol: int, columns: Any, counts: Any, row: int, hop: int
-) -> tuple[int, int, int, int, int, int, int, int]:
-    """IOAM behind NSH (RFC 9452): as `gpe_shims`."""
-    status, status_at, warnings, formats, hops, telemetry = OK, at, 0, 0, -1, FORMAT_NONE
-    for shims in range(MAXIMUM_SHIMS + 1):
-        if protocol != NSH_IOAM or at == 0:
-            break
-        shim = at
-        if shims == MAXIMUM_SHIMS:
-            fault, fault_at, odd, added, at, found = OPTION_LIMIT, shim, 0, -1, 0, FORMAT_NONE
-        else:
-            fault, fault_at, odd, added, at, found = ioam_shim(buffer, shim, limit, declared, 1, columns, counts, row, hop)
+            head_words = 1 if in_nsh else 0
+            fault, fault_at, odd, added, at, found = ioam_shim(buffer, shim, limit, declared, head_words, columns, counts, row, hop)
         warnings |= odd
         formats |= bit_of(found)
         if added >= 0:

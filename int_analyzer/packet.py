@@ -12,7 +12,7 @@ import numpy as np
 
 from int_analyzer._jit import inlined
 from int_analyzer.capture import records
-from int_analyzer.carried import bit_of, geneve_options, gpe_shims, ipv6_options, is_among, nsh_shims
+from int_analyzer.carried import bit_of, geneve_options, ipv6_options, is_among, shims
 from int_analyzer.columns import N_HOPS, N_MIRRORS, N_REPORTS, N_ROCE, get, put
 from int_analyzer.formats import int_md, roce
 from int_analyzer.formats.hop import repeated, report_hop
@@ -293,8 +293,8 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             protocol, at, bad, flagged = vxlan_gpe(buffer, at, limit)
             kind, bad_at, shim = _END, at, at
             if bad == OK:
-                protocol, at, bad, bad_at, odd, bits, added, found = gpe_shims(
-                    buffer, at, limit, declared, protocol, settings, columns, counts, row, first_hop
+                protocol, at, bad, bad_at, odd, bits, added, found = shims(
+                    buffer, at, limit, declared, protocol, False, settings, columns, counts, row, first_hop
                 )
                 kind = of_gpe_role(settings.gpe_roles[protocol]) if at != 0 else _END
                 if kind != _END or at != shim:
@@ -320,8 +320,8 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             kind, bad_at = _END, begin
             if bad == OK:
                 tunnels |= _TUNNEL_NSH
-                protocol, at, bad, bad_at, odd, bits, added, found = nsh_shims(
-                    buffer, at, limit, declared, protocol, columns, counts, row, first_hop
+                protocol, at, bad, bad_at, odd, bits, added, found = shims(
+                    buffer, at, limit, declared, protocol, True, settings, columns, counts, row, first_hop
                 )
                 kind = of_nsh_protocol(protocol) if at != 0 else _END
                 if kind == _END and at != 0 and bad == OK:

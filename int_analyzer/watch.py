@@ -24,7 +24,7 @@ LAYERS = frozenset((
     *(LINK, ETHERNET, MPLS, IPV4, IPV6, EXTENSION, GRE, ERSPAN, VXLAN, VXLAN_GPE, GENEVE, NSH, LUMINA, PAYLOAD, INT_IN_TCP, INT),
     *(INT_CARRIED, MRI, IOAM_SHIM, IOAM, IFA, HPCC, TCP_INT, BTH, REPORT_05, REPORT_1, REPORT_2, REPORT_HOP),
 ))  # fmt: skip
-_WALKS = frozenset(("ipv6_options", "geneve_options", "gpe_shims", "nsh_shims", IOAM_SHIM, "read_report"))
+_WALKS = frozenset(("ipv6_options", "geneve_options", "shims", IOAM_SHIM, "read_report"))
 """Functions that call layers themselves."""
 
 Watch = Callable[[str, Callable[..., Any]], Callable[..., Any]]

@@ -18,12 +18,10 @@ from int_analyzer.formats.report_item import (
     TYPE,
     drop,
     egress_time,
+    first_items,
     head,
-    latency,
     layer_of,
     plausible,
-    ports,
-    queue,
     utilisation,
 )
 from int_analyzer.schema import FORMAT_REPORT_1, HAS_REPORT_INGRESS_TIME
@@ -66,20 +64,11 @@ def report_1(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, o
     put(columns, "reports.metadata_bits", out, bits)
     put(columns, "reports.node_id", out, u32(buffer, at + 4))
     put(columns, "reports.ingress_time_raw", out, u32(buffer, at + 12))
-    present = HAS_REPORT_INGRESS_TIME
     warnings = 0
-    item = at + 16
     if size != 4 + bits_set(bits):
         warnings, bits = LENGTH_MISMATCH, 0
-    if bits & 0x20 != 0:
-        present |= ports(buffer, item, columns, out)
-        item += 4
-    if bits & 0x10 != 0:
-        present |= latency(buffer, item, columns, out)
-        item += 4
-    if bits & 0x08 != 0:
-        present |= queue(buffer, item, columns, out)
-        item += 4
+    present, item = first_items(buffer, at + 16, bits >> 3, columns, out)
+    present |= HAS_REPORT_INGRESS_TIME
     if bits & 0x04 != 0:
         present |= egress_time(buffer, item, columns, out)
         item += 4

@@ -24,12 +24,10 @@ from int_analyzer.formats.report_item import (
     TRUNCATED,
     TYPE,
     drop,
+    first_items,
     head,
-    latency,
     layer_of,
     plausible,
-    ports,
-    queue,
     utilisation,
 )
 from int_analyzer.schema import FORMAT_REPORT_2, HAS_REPORT_BUFFER, HAS_REPORT_EGRESS_TIME, HAS_REPORT_INGRESS_TIME, HAS_REPORT_L2
@@ -203,16 +201,7 @@ def tlv_frame(buffer: Buffer, at: int, end: int, limit: int) -> tuple[int, int, 
 @inlined
 def _metadata(buffer: Buffer, item: int, bits: int, columns: Any, out: int) -> int:
     """v2.0 baseline metadata in bit order: presence bits."""
-    present = 0
-    if bits & 0x4000 != 0:
-        present |= ports(buffer, item, columns, out)
-        item += 4
-    if bits & 0x2000 != 0:
-        present |= latency(buffer, item, columns, out)
-        item += 4
-    if bits & 0x1000 != 0:
-        present |= queue(buffer, item, columns, out)
-        item += 4
+    present, item = first_items(buffer, item, bits >> 12, columns, out)
     if bits & 0x0800 != 0:
         time = u64(buffer, item)
         if time != -1:

@@ -77,6 +77,22 @@ def head(columns: Any, out: int, packet: int, version: int, kind: int, flags: in
 
 
 @inlined
+def first_items(buffer: Buffer, item: int, asked: int, columns: Any, out: int) -> tuple[int, int]:
+    """Ports (4), latency (2) and queue (1) as far as they are asked for, into row `out`: presence bits, where the next item is."""
+    present = 0
+    if asked & 4 != 0:
+        present |= ports(buffer, item, columns, out)
+        item += 4
+    if asked & 2 != 0:
+        present |= latency(buffer, item, columns, out)
+        item += 4
+    if asked & 1 != 0:
+        present |= queue(buffer, item, columns, out)
+        item += 4
+    return present, item
+
+
+@inlined
 def ports(buffer: Buffer, item: int, columns: Any, out: int) -> int:
     """Level-1 ports into row `out`: presence bit, 0 if the word is all ones."""
     ports = u32(buffer, item)
