@@ -102,6 +102,17 @@ def test_traffic_without_telemetry_is_noticed_by_depth_and_wait() -> None:
     assert any("culprit carries no telemetry" in sentence for sentence in finding.evidence)
 
 
+@pytest.mark.parametrize(("every", "named"), [(1, 1), (5, 0)])
+def test_of_a_burst_shorter_than_a_bucket_what_was_seen_in_its_own_time_counts(every: int, named: int) -> None:
+    """A byte a ns leaves while 250 packets of 1000 bytes come in a quarter of a millisecond, each of which tells, or one in `every`."""
+    traffic = Traffic()
+    traffic.stream(0, 100, 4, lambda _: (Hop(1, 5, 0, 1), Hop(2, 9, 0, 1)), flow=("x", "y", 1))
+    for number in range(0, 250, every):
+        depth = min(3200 * number, 400_000)
+        traffic.packet(50 * MS + 1000 * number, Hop(1, 5, 0, 1), Hop(2, 9, depth, depth + 1), flow=("a", "b", 1))
+    assert len(only(summarise(traffic.view(), BYTES_NS)).culprits) == named
+
+
 def test_a_short_wait_says_nothing_about_traffic_that_is_not_seen() -> None:
     traffic = Traffic()
     traffic.stream(0, 100, 4, lambda at: (Hop(1, 5, hot(at), hot(at) // 10 + 1), Hop(2, 9)))

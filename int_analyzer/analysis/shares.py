@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.congestion import DEPTH, Congestion, bucket_range
+from int_analyzer.analysis.congestion import DEPTH, SURELY_SEEN, Congestion, bucket_range
 from int_analyzer.analysis.summary import FlowShare
 from int_analyzer.analysis.units import QueueUnits
-from int_analyzer.analysis.waiting import Passing, passing
+from int_analyzer.analysis.waiting import Passing, pairs_within, passing
 from int_analyzer.fold.view import FlowView, View
 from int_analyzer.profile import ABSENT, Profile
 
@@ -63,7 +63,7 @@ def share_seen(
     if latency_usable and units.latency_unit[queue] == "ns" and waited > ALWAYS_BUSY * buckets.width_ns * packets:
         drained_per_ns = float(buckets.depth_sum[rows].sum()) * float(units.depth_factor[queue]) / waited
         # Only hot buckets with packets: calm moments within an episode would make the port look idle.
-        seen_per_ns = float(amounts[rows].sum()) / _busy_time(view, rows)
+        seen_per_ns = _seen_while_filled(view, congestion, unit) or float(amounts[rows].sum()) / _busy_time(view, rows)
         if drained_per_ns > 0:
             return min(1.0, seen_per_ns / drained_per_ns / visible), "depth ÷ wait against what was seen to pass"
     if view.formats.get("ioam-trace", 0) and unit == "bytes":
@@ -95,6 +95,24 @@ def flow_share(flows: FlowView, profile: Profile, flow: int, packets: int, size:
         bytes=size,
         share=share,
     )
+
+
+def _seen_while_filled(view: View, congestion: Congestion, unit: str) -> float | None:
+    """What was seen to pass per ns from the first to the last packet that found the queue filled, bucket by bucket: a burst is shorter.
+
+    None where too few packets are seen to tell these times, or some of the flows are forgotten.
+    """
+    pairs, (rows, _) = view.pairs, pairs_within(view, congestion)
+    bucket, place = np.unique(pairs.first_ns[rows] // view.buckets.width_ns, return_inverse=True)
+    packets = np.bincount(place, pairs.packets[rows])
+    if pairs.evicted or len(bucket) == 0 or packets.mean() < SURELY_SEEN:
+        return None
+    begin, end = np.full(len(bucket), np.iinfo(np.int64).max), np.zeros(len(bucket), dtype=np.int64)
+    np.minimum.at(begin, place, pairs.first_ns[rows])
+    np.maximum.at(end, place, pairs.last_ns[rows])
+    # Between n packets are n − 1 intervals.
+    filled_ns = float((end - begin).sum()) * packets.sum() / (packets.sum() - len(bucket))
+    return float((pairs.bytes if unit == "bytes" else pairs.packets)[rows].sum()) / filled_ns if filled_ns > 0 else None
 
 
 def _busy_time(view: View, rows: Any) -> float:
