@@ -10,7 +10,7 @@ from benchmarks.batches import HOPS, LARGE, PACKET_BYTES, SMALL, Batches
 from benchmarks.scale import bytes_of
 from int_analyzer.columns import PACKETS_PER_BATCH
 from int_analyzer.fold.foresight import is_large
-from int_analyzer.fold.ordering import order_by
+from int_analyzer.fold.sorting import order_by
 from int_analyzer.fold.state import State
 from int_analyzer.fold.table import Table, grown
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer._jit import inlined
-from int_analyzer.fold.ordering import order_by
+from int_analyzer.fold.sorting import order_by
 from int_analyzer.fold.table import BUCKETS, grown
 
 # Words of a row of the log. From BUCKET on they stand in the same order in the row of a queue.

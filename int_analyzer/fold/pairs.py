@@ -14,7 +14,7 @@ import numpy as np
 from int_analyzer._jit import inlined
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.fold.hashing import FACTOR_5, product
-from int_analyzer.fold.ordering import order_by
+from int_analyzer.fold.sorting import order_by
 from int_analyzer.fold.table import KEY, PAIRS, Table, find
 from int_analyzer.fold.view import PairView
 
