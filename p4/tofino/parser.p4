@@ -100,20 +100,27 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
         }
     }
 
+    // Looked at before it is taken up: what loads the counter may not be what is compared.
     state parse_local_shim {
-        packet.extract(hdr.int_shim);
-        counter.set(hdr.int_shim.length, 8w255, 8w0, COUNTER_MASK, 8w0xFD); // less INT_HEADER_WORDS
-        transition select(hdr.int_shim.type, hdr.int_shim.npt, packet.lookahead<bit<4>>()) {
-            (INT_TYPE_MD, INT_NPT_PORT, INT_VERSION): parse_local_original_port;
-            (INT_TYPE_MX, INT_NPT_PORT, INT_VERSION): parse_local_original_port;
-            (INT_TYPE_MD, INT_NPT_DSCP, INT_VERSION): parse_local_int;
-            (INT_TYPE_MX, INT_NPT_DSCP, INT_VERSION): parse_local_int;
+        transition select(packet.lookahead<bit<6>>(), packet.lookahead<bit<36>>()[3:0]) {
+            (INT_TYPE_MD ++ INT_NPT_PORT, INT_VERSION): parse_local_original_port;
+            (INT_TYPE_MX ++ INT_NPT_PORT, INT_VERSION): parse_local_original_port;
+            (INT_TYPE_MD ++ INT_NPT_DSCP, INT_VERSION): parse_local_original_dscp;
+            (INT_TYPE_MX ++ INT_NPT_DSCP, INT_VERSION): parse_local_original_dscp;
             default: accept;
         }
     }
 
     state parse_local_original_port {
+        packet.extract(hdr.int_shim);
+        counter.set(hdr.int_shim.length, 8w255, 8w0, COUNTER_MASK, 8w0xFD); // less INT_HEADER_WORDS
         meta.udp_port = hdr.int_shim.next;
+        transition parse_local_int;
+    }
+
+    state parse_local_original_dscp {
+        packet.extract(hdr.int_shim);
+        counter.set(hdr.int_shim.length, 8w255, 8w0, COUNTER_MASK, 8w0xFD);
         transition parse_local_int;
     }
 
@@ -212,8 +219,23 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
 
     // nothing but our trace, of the size that our sources give it
     state check_hop_by_hop {
-        transition select(packet.lookahead<bit<128>>()[127:112], packet.lookahead<bit<128>>()[95:64], packet.lookahead<bit<128>>()[63:48]) {
-            (8w17 ++ ((TRACE_HEADER_WORDS >> 1) - 1), IOAM_OPTION ++ (10 + ((bit<8>)TRACE_WORDS << 2)) ++ 16w0, IOAM_NAMESPACE): parse_ioam;
+        transition select(packet.lookahead<bit<16>>()) {
+            PROTOCOL_UDP ++ ((TRACE_HEADER_WORDS >> 1) - 1): check_option;
+            default: accept;
+        }
+    }
+
+    // a state each: Tofino compares four bytes at once
+    state check_option {
+        transition select(packet.lookahead<bit<64>>()[31:0]) {
+            IOAM_OPTION ++ (10 + ((bit<8>)TRACE_WORDS << 2)) ++ 16w0: check_namespace;
+            default: accept;
+        }
+    }
+
+    state check_namespace {
+        transition select(packet.lookahead<bit<80>>()[15:0]) {
+            IOAM_NAMESPACE: parse_ioam;
             default: accept;
         }
     }
