@@ -238,3 +238,23 @@ def test_mistakes_about_hosts_are_told(tmp_path: Path, text: str, key: str, reas
         load(tmp_path, text)
     assert caught.value.key == key
     assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("host_hour = -1", "cost.host_hour"),
+        ('host_hour = "dear"', "cost.host_hour"),
+        ("currency = 3", "cost.currency"),
+        ("hour = 1", "hour"),
+    ],
+)
+def test_a_price_that_is_none_is_refused_by_its_key(tmp_path: Path, text: str, key: str) -> None:
+    with pytest.raises(ProfileError, match=key):
+        load(tmp_path, f"[cost]\n{text}\n")
+
+
+def test_without_a_price_nothing_costs_anything(tmp_path: Path) -> None:
+    assert load(tmp_path, "").cost.host_hour is None
+    cost = load(tmp_path, '[cost]\nhost_hour = 2\ncurrency = "EUR"\n').cost
+    assert (cost.host_hour, cost.currency) == (2, "EUR")

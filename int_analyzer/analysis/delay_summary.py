@@ -9,9 +9,9 @@ from int_analyzer.analysis.port import Port
 
 @dataclass(frozen=True)
 class DelayPart:
-    """A part of a message's time: in a queue (`at`, and the finding of that queue), elsewhere or not seen."""
+    """A part of a message's time: in a queue (`at`, and the finding of that queue), elsewhere, not seen, or as usual."""
 
-    where: str  # queue | elsewhere | not-seen
+    where: str  # queue | elsewhere | not-seen | usual
     at: Port | None
     finding: str | None
     ns: int
