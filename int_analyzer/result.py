@@ -167,9 +167,9 @@ def analyze(
 
 def _write_state_rows(view: View, profile: Profile | None, summary: Summary, folder: Path) -> None:
     """Flows, connections, slow messages, jobs and hosts as Parquet, beside the row tables."""
+    from int_analyzer.analysis.delays.slow_message import list_slow_messages
     from int_analyzer.analysis.flows import sum_up_flows
     from int_analyzer.analysis.roce import sum_up_connections
-    from int_analyzer.analysis.slow_message import list_slow_messages
     from int_analyzer.report import state_rows, work_rows
     from int_analyzer.row_files import write_batch
 

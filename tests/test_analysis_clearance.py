@@ -8,7 +8,7 @@ import numpy as np
 from summaries import finding
 from view_factory import MS, START, Hop, Traffic
 
-from int_analyzer.analysis.clearance import Clearance
+from int_analyzer.analysis.hosts.clearance import Clearance
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.fold.view import View
 

@@ -13,12 +13,12 @@ from view_factory import MS, START, Hop, Traffic
 from work_traffic import ring
 
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.confirmation import ends_of_links, weigh_link
-from int_analyzer.analysis.gpu import find_bounds, with_gpus
-from int_analyzer.analysis.lossy_link import LossyLink, find_lossy_link
+from int_analyzer.analysis.losses.lossy_link import LossyLink, find_lossy_link
+from int_analyzer.analysis.outside.confirmation import ends_of_links, weigh_link
+from int_analyzer.analysis.outside.gpu import find_bounds, with_gpus
+from int_analyzer.analysis.outside.testimony import REFUTED, Witness
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Summary
-from int_analyzer.analysis.testimony import REFUTED, Witness
 from int_analyzer.counter import METRICS
 from int_analyzer.evidence.series import Counters, build_series
 from int_analyzer.profile import Node, PortProfile, Profile, Units

@@ -11,13 +11,13 @@ from roce_reference import START, US, Packet, folded
 from roce_traffic import traffic
 from work_traffic import ring, rounds
 
-from int_analyzer.analysis.all_to_all import find_all_to_all
-from int_analyzer.analysis.clearance import Clearance
-from int_analyzer.analysis.job import find_jobs
-from int_analyzer.analysis.message import match_marks
-from int_analyzer.analysis.ring import Ring, find_rings
-from int_analyzer.analysis.trouble import Trouble, find_slow_member
-from int_analyzer.analysis.work_summary import JobSummary
+from int_analyzer.analysis.hosts.all_to_all import find_all_to_all
+from int_analyzer.analysis.hosts.clearance import Clearance
+from int_analyzer.analysis.hosts.job import find_jobs
+from int_analyzer.analysis.hosts.message import match_marks
+from int_analyzer.analysis.hosts.ring import Ring, find_rings
+from int_analyzer.analysis.hosts.trouble import Trouble, find_slow_member
+from int_analyzer.analysis.hosts.work_summary import JobSummary
 from int_analyzer.host import Hosts
 from int_analyzer.profile import Profile
 

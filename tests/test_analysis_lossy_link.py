@@ -11,7 +11,7 @@ from roce_reference import folded
 from roce_traffic import Wire
 from view_factory import MS, START, Hop, Traffic
 
-from int_analyzer.analysis.lossy_link import Losses, find_lossy_link, losses_by_direction
+from int_analyzer.analysis.losses.lossy_link import Losses, find_lossy_link, losses_by_direction
 from int_analyzer.fold.view import View
 
 LEAVES, SPINES, HOSTS = range(1, 5), range(11, 14), 3

@@ -9,7 +9,7 @@ import pytest
 from roce_reference import US, WRAP, expected_marks, folded
 from roce_traffic import MTU, Wire, traffic
 
-from int_analyzer.analysis.message import UNSEEN, Messages, match_marks
+from int_analyzer.analysis.hosts.message import UNSEEN, Messages, match_marks
 from int_analyzer.fold.transport import KINDS
 from int_analyzer.fold.view import View
 

@@ -7,11 +7,11 @@ import pytest
 from roce_reference import US, WRAP, folded
 from work_traffic import Disk, together
 
-from int_analyzer.analysis.clearance import Clearance
-from int_analyzer.analysis.message import match_marks
-from int_analyzer.analysis.storage import Storage, segment
-from int_analyzer.analysis.trouble import find_slow_storage
-from int_analyzer.analysis.verdict import judge_storage
+from int_analyzer.analysis.hosts.clearance import Clearance
+from int_analyzer.analysis.hosts.message import match_marks
+from int_analyzer.analysis.hosts.storage import Storage, segment
+from int_analyzer.analysis.hosts.trouble import find_slow_storage
+from int_analyzer.analysis.hosts.verdict import judge_storage
 from int_analyzer.fold.view import View
 
 

@@ -13,8 +13,8 @@ from fold_reference import MS, START, Hop, Packet, folded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from int_analyzer.analysis.band import Points, fit_bands, one_way_drift
-from int_analyzer.analysis.clock import NO_LINE, NO_TIMES, NO_WAY_BACK, OTHER_UNIT, UNEVEN, UNIT_UNKNOWN
+from int_analyzer.analysis.clocks.band import Points, fit_bands, one_way_drift
+from int_analyzer.analysis.clocks.clock import NO_LINE, NO_TIMES, NO_WAY_BACK, OTHER_UNIT, UNEVEN, UNIT_UNKNOWN
 from int_analyzer.analysis.paths import build_graph
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Clock, Summary

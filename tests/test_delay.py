@@ -12,9 +12,9 @@ from roce_reference import START, US, WRAP, Packet, folded
 from roce_traffic import Wire
 from simulated_capture import analysed, captured, viewed
 
-from int_analyzer.analysis.delay import Delays, find_delays
-from int_analyzer.analysis.message import match_marks
-from int_analyzer.analysis.slow_message import list_slow_messages
+from int_analyzer.analysis.delays.delay import Delays, find_delays
+from int_analyzer.analysis.delays.slow_message import list_slow_messages
+from int_analyzer.analysis.hosts.message import match_marks
 from int_analyzer.analysis.summary import Finding, MessageDelay
 from int_analyzer.analysis.units import queue_units
 from int_analyzer.fold.view import View

@@ -13,7 +13,7 @@ import pytest
 from fold_reference import MS, START, Hop, Packet, expected, folded, known, merged
 
 from int_analyzer import schema
-from int_analyzer.analysis.loss import unreported
+from int_analyzer.analysis.losses.loss import unreported
 from int_analyzer.fold.state import Capacity
 from int_analyzer.result import analyze
 

@@ -9,12 +9,12 @@ from simulated_capture import analysed, captured
 from test_delay import SECONDS, SEED
 from work_traffic import ring
 
-from int_analyzer.analysis.clearance import Clearance
-from int_analyzer.analysis.delay import find_delays
-from int_analyzer.analysis.host_label import label_hosts
-from int_analyzer.analysis.job import find_jobs
-from int_analyzer.analysis.message import match_marks
-from int_analyzer.analysis.slow_message import SlowMessages
+from int_analyzer.analysis.delays.delay import find_delays
+from int_analyzer.analysis.delays.slow_message import SlowMessages
+from int_analyzer.analysis.hosts.clearance import Clearance
+from int_analyzer.analysis.hosts.host_label import label_hosts
+from int_analyzer.analysis.hosts.job import find_jobs
+from int_analyzer.analysis.hosts.message import match_marks
 from int_analyzer.analysis.summary import HostSummary
 from int_analyzer.analysis.units import queue_units
 from int_analyzer.host import Hosts

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from int_analyzer.analysis.outside_summary import CounterRise, JobBound, OutsideSummary
+from int_analyzer.analysis.outside.outside_summary import CounterRise, JobBound, OutsideSummary
 from int_analyzer.cli import main
 from int_analyzer.report.outside_section import outside_lines
 

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from int_analyzer import _jit
-from int_analyzer.analysis import envelope
 from int_analyzer.analysis import summarise as summarising
-from int_analyzer.analysis.band import Band
+from int_analyzer.analysis.clocks import envelope
+from int_analyzer.analysis.clocks.band import Band
 from int_analyzer.analysis.root import Place
 from int_analyzer.analysis.summary import Clock, Event, Finding, FlowShare, Summary
 from int_analyzer.cli import app

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from int_analyzer.analysis.cause import BACK_PRESSURE, UNSEEN, Cause
 from int_analyzer.analysis.confidence import Confidence
 from int_analyzer.analysis.congestion import CALM, DEPTH, Congestion, capture_start
-from int_analyzer.analysis.loss import drops_of_node, unreported
+from int_analyzer.analysis.losses.loss import drops_of_node, unreported
 from int_analyzer.analysis.paths import port_label, port_of
 from int_analyzer.analysis.root import ROOT, VICTIM, Place
 from int_analyzer.analysis.summary import Finding, FlowShare

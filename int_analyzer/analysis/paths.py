@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from int_analyzer.analysis.clocks.link_latency import LinkKey
 from int_analyzer.analysis.congestion import contradicted
 from int_analyzer.analysis.latency import QueueQuantiles
-from int_analyzer.analysis.link_latency import LinkKey
 from int_analyzer.analysis.summary import Link, LinkLatency, PathSummary, Port, Quantiles, Summary
 from int_analyzer.analysis.units import QueueUnits
 from int_analyzer.fold.view import View

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from int_analyzer.analysis.lossy_link import CERTAIN
+from int_analyzer.analysis.losses.lossy_link import CERTAIN
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT
 

@@ -6,35 +6,35 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from int_analyzer.analysis.cause import UNSEEN, find_cause
-from int_analyzer.analysis.clock import list_clocks, place_nodes
+from int_analyzer.analysis.clocks.clock import list_clocks, place_nodes
+from int_analyzer.analysis.clocks.envelope import Envelopes
+from int_analyzer.analysis.clocks.link_latency import measure_links
 from int_analyzer.analysis.confidence import weigh
-from int_analyzer.analysis.confirmation import weigh_link, with_counters
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
-from int_analyzer.analysis.delay import find_delays
+from int_analyzer.analysis.delays.delay import find_delays
+from int_analyzer.analysis.delays.slow_message import SlowMessages
 from int_analyzer.analysis.difference import difference_events, with_differences
 from int_analyzer.analysis.drain import drain_share
-from int_analyzer.analysis.envelope import Envelopes
 from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, make_findings
-from int_analyzer.analysis.gpu import with_gpus
-from int_analyzer.analysis.host_finding import with_hosts
-from int_analyzer.analysis.host_label import label_hosts
+from int_analyzer.analysis.hosts.host_finding import with_hosts
+from int_analyzer.analysis.hosts.host_label import label_hosts
+from int_analyzer.analysis.hosts.work import find_work
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
-from int_analyzer.analysis.link_latency import measure_links
-from int_analyzer.analysis.loss_finding import with_loss
-from int_analyzer.analysis.lossy_link import find_lossy_link, losses_by_direction
-from int_analyzer.analysis.outside import sum_up_outside
+from int_analyzer.analysis.losses.loss_finding import with_loss
+from int_analyzer.analysis.losses.lossy_link import find_lossy_link, losses_by_direction
+from int_analyzer.analysis.outside.confirmation import weigh_link, with_counters
+from int_analyzer.analysis.outside.gpu import with_gpus
+from int_analyzer.analysis.outside.overview import sum_up_outside
 from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
 from int_analyzer.analysis.quality import assess, loss_share, telemetry_share
 from int_analyzer.analysis.roce import sum_up_roce
 from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
-from int_analyzer.analysis.slow_message import SlowMessages
 from int_analyzer.analysis.spread import find_differences
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
 from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
 from int_analyzer.analysis.wording import plain
-from int_analyzer.analysis.work import find_work
 from int_analyzer.evidence.series import Counters
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from int_analyzer.analysis.delay_summary import DelayPart as DelayPart
-from int_analyzer.analysis.delay_summary import HostSummary as HostSummary
-from int_analyzer.analysis.delay_summary import MessageDelay as MessageDelay
-from int_analyzer.analysis.delay_summary import MessagesSummary as MessagesSummary
-from int_analyzer.analysis.delay_summary import QueueDelays as QueueDelays
-from int_analyzer.analysis.outside_summary import CounterRise as CounterRise
-from int_analyzer.analysis.outside_summary import JobBound as JobBound
-from int_analyzer.analysis.outside_summary import OutsideSummary as OutsideSummary
+from int_analyzer.analysis.delays.delay_summary import DelayPart as DelayPart
+from int_analyzer.analysis.delays.delay_summary import HostSummary as HostSummary
+from int_analyzer.analysis.delays.delay_summary import MessageDelay as MessageDelay
+from int_analyzer.analysis.delays.delay_summary import MessagesSummary as MessagesSummary
+from int_analyzer.analysis.delays.delay_summary import QueueDelays as QueueDelays
+from int_analyzer.analysis.hosts.work_summary import JobMember as JobMember
+from int_analyzer.analysis.hosts.work_summary import JobSummary as JobSummary
+from int_analyzer.analysis.hosts.work_summary import StoragePlace as StoragePlace
+from int_analyzer.analysis.hosts.work_summary import StorageSummary as StorageSummary
+from int_analyzer.analysis.outside.outside_summary import CounterRise as CounterRise
+from int_analyzer.analysis.outside.outside_summary import JobBound as JobBound
+from int_analyzer.analysis.outside.outside_summary import OutsideSummary as OutsideSummary
 from int_analyzer.analysis.port import Port as Port
 from int_analyzer.analysis.quantiles import Quantiles as Quantiles
-from int_analyzer.analysis.work_summary import JobMember as JobMember
-from int_analyzer.analysis.work_summary import JobSummary as JobSummary
-from int_analyzer.analysis.work_summary import StoragePlace as StoragePlace
-from int_analyzer.analysis.work_summary import StorageSummary as StorageSummary
 from int_analyzer.schema import SCHEMA_VERSION
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from int_analyzer.analysis.outside_summary import CounterRise, OutsideSummary
+from int_analyzer.analysis.outside.outside_summary import CounterRise, OutsideSummary
 from int_analyzer.report import figure
 from int_analyzer.report.grid import Grid
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from int_analyzer.analysis.clock import BOTH, REFERENCE
+from int_analyzer.analysis.clocks.clock import BOTH, REFERENCE
 from int_analyzer.analysis.summary import Finding, Summary
 from int_analyzer.scoring.truth import FlowKey, Happening, HostTrouble, Root, Truth
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.band import FASTEST, one_way_drift
-from int_analyzer.analysis.envelope import Envelopes, TimeUnit
+from int_analyzer.analysis.clocks.band import FASTEST, one_way_drift
+from int_analyzer.analysis.clocks.envelope import Envelopes, TimeUnit
 from int_analyzer.analysis.summary import Clock
 from int_analyzer.analysis.units import RAW
 from int_analyzer.profile import Profile

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from int_analyzer.analysis.hosts.trouble import Trouble
 from int_analyzer.analysis.root import VICTIM
 from int_analyzer.analysis.summary import Finding
-from int_analyzer.analysis.trouble import Trouble
 from int_analyzer.analysis.units import RAW
 from int_analyzer.profile import Profile
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from int_analyzer.analysis.delay_summary import MessageDelay
+from int_analyzer.analysis.delays.delay_summary import MessageDelay
 from int_analyzer.analysis.quantiles import Quantiles
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.message import UNSEEN, Messages
+from int_analyzer.analysis.hosts.message import UNSEEN, Messages
 from int_analyzer.fold.transport import READ
 from int_analyzer.fold.view import ConnectionView
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from int_analyzer.analysis.recovery import moment
+from int_analyzer.analysis.losses.recovery import moment
 from int_analyzer.analysis.wording import plain
 from int_analyzer.counter import METRICS
 from int_analyzer.evidence.series import Counters, Rise, Series

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from int_analyzer.analysis.clearance import Clearance
-from int_analyzer.analysis.job import find_jobs
-from int_analyzer.analysis.message import Messages, match_marks
-from int_analyzer.analysis.storage import segment
+from int_analyzer.analysis.hosts.clearance import Clearance
+from int_analyzer.analysis.hosts.job import find_jobs
+from int_analyzer.analysis.hosts.message import Messages, match_marks
+from int_analyzer.analysis.hosts.storage import segment
+from int_analyzer.analysis.hosts.trouble import Trouble, find_slow_storage
+from int_analyzer.analysis.hosts.verdict import judge_storage
+from int_analyzer.analysis.hosts.work_summary import JobSummary, StorageSummary
 from int_analyzer.analysis.summary import Finding
-from int_analyzer.analysis.trouble import Trouble, find_slow_storage
-from int_analyzer.analysis.verdict import judge_storage
-from int_analyzer.analysis.work_summary import JobSummary, StorageSummary
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
 

@@ -9,15 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.delay import ELSEWHERE, FABRIC, LEAST_NS, PAIR, UNKNOWN, UNSEEN, UNTOLD, Delays, find_delays, usable_queues
-from int_analyzer.analysis.delay_summary import DelayPart, MessageDelay, MessagesSummary, QueueDelays
-from int_analyzer.analysis.host_finding import HOST
-from int_analyzer.analysis.job import RING
-from int_analyzer.analysis.message import match_marks
+from int_analyzer.analysis.delays.delay import (
+    ELSEWHERE,
+    FABRIC,
+    LEAST_NS,
+    PAIR,
+    UNKNOWN,
+    UNSEEN,
+    UNTOLD,
+    Delays,
+    find_delays,
+    usable_queues,
+)
+from int_analyzer.analysis.delays.delay_summary import DelayPart, MessageDelay, MessagesSummary, QueueDelays
+from int_analyzer.analysis.hosts.host_finding import HOST
+from int_analyzer.analysis.hosts.job import RING
+from int_analyzer.analysis.hosts.message import match_marks
+from int_analyzer.analysis.hosts.work_summary import JobSummary
 from int_analyzer.analysis.paths import port_of
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.analysis.units import QueueUnits, queue_units
-from int_analyzer.analysis.work_summary import JobSummary
 from int_analyzer.fold.transport import KINDS
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile

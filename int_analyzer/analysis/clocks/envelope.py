@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from int_analyzer.analysis.band import Band, Points, fit_bands
+from int_analyzer.analysis.clocks.band import Band, Points, fit_bands
 from int_analyzer.analysis.units import RAW
 from int_analyzer.fold.view import LinkView, View
 from int_analyzer.profile import ABSENT, Profile

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.host_finding import HOST
-from int_analyzer.analysis.outside_summary import JobBound
+from int_analyzer.analysis.hosts.host_finding import HOST
+from int_analyzer.analysis.hosts.trouble import SLOW_COMPUTE
+from int_analyzer.analysis.outside.outside_summary import JobBound
+from int_analyzer.analysis.outside.testimony import REFUTED, SUPPORTED
 from int_analyzer.analysis.summary import Finding, JobSummary
-from int_analyzer.analysis.testimony import REFUTED, SUPPORTED
-from int_analyzer.analysis.trouble import SLOW_COMPUTE
 from int_analyzer.evidence.series import Counters
 from int_analyzer.profile import Profile
 

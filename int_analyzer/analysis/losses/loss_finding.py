@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from int_analyzer.analysis.cause import DEGRADED
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.lossy_link import LossyLink
-from int_analyzer.analysis.recovery import describe_fall, describe_recovery, measure_throughput
+from int_analyzer.analysis.losses.lossy_link import LossyLink
+from int_analyzer.analysis.losses.recovery import describe_fall, describe_recovery, measure_throughput
 from int_analyzer.analysis.root import ROOT, VICTIM
 from int_analyzer.analysis.shares import flow_share
 from int_analyzer.analysis.summary import Finding

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.congestion import capture_start
-from int_analyzer.analysis.lossy_link import LossyLink
-from int_analyzer.analysis.message import Messages, match_marks
+from int_analyzer.analysis.hosts.message import Messages, match_marks
+from int_analyzer.analysis.losses.lossy_link import LossyLink
 from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.all_to_all import AllToAll
-from int_analyzer.analysis.clearance import Clearance
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.lateness import Lateness, find_lateness, find_stretch
-from int_analyzer.analysis.ring import Ring
-from int_analyzer.analysis.storage import Samples, Storage
+from int_analyzer.analysis.hosts.all_to_all import AllToAll
+from int_analyzer.analysis.hosts.clearance import Clearance
+from int_analyzer.analysis.hosts.lateness import Lateness, find_lateness, find_stretch
+from int_analyzer.analysis.hosts.ring import Ring
+from int_analyzer.analysis.hosts.storage import Samples, Storage
 from int_analyzer.analysis.wording import plain
 
 SLOW_COMPUTE, PREPARE_SLOW, STORAGE_SLOW, HOT_EXPERT = "slow-compute", "prepare-slow", "storage-slow", "hot-expert"

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.completion import Completions, complete
 from int_analyzer.analysis.congestion import contradicted
-from int_analyzer.analysis.flow_wait import FlowWaits
-from int_analyzer.analysis.message import Messages
+from int_analyzer.analysis.delays.completion import Completions, complete
+from int_analyzer.analysis.delays.flow_wait import FlowWaits
+from int_analyzer.analysis.hosts.message import Messages
 from int_analyzer.analysis.units import RAW, QueueUnits
 from int_analyzer.fold.view import JournalView, View
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.all_to_all import AllToAll, find_all_to_all
-from int_analyzer.analysis.clearance import Clearance
-from int_analyzer.analysis.message import Messages
+from int_analyzer.analysis.hosts.all_to_all import AllToAll, find_all_to_all
+from int_analyzer.analysis.hosts.clearance import Clearance
+from int_analyzer.analysis.hosts.message import Messages
+from int_analyzer.analysis.hosts.ring import Ring, find_rings, median
+from int_analyzer.analysis.hosts.trouble import Trouble, clears, find_hot_expert, find_late_chunks, find_slow_member, micro
+from int_analyzer.analysis.hosts.work_summary import JobMember, JobSummary
 from int_analyzer.analysis.quantiles import Quantiles, quantiles_of
-from int_analyzer.analysis.ring import Ring, find_rings, median
-from int_analyzer.analysis.trouble import Trouble, clears, find_hot_expert, find_late_chunks, find_slow_member, micro
-from int_analyzer.analysis.work_summary import JobMember, JobSummary
 from int_analyzer.fold.view import ConnectionView
 from int_analyzer.profile import Profile
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.clock import Place
-from int_analyzer.analysis.envelope import Envelopes
+from int_analyzer.analysis.clocks.clock import Place
+from int_analyzer.analysis.clocks.envelope import Envelopes
 from int_analyzer.analysis.summary import LinkLatency
 
 LinkKey = tuple[int, int, int, int]

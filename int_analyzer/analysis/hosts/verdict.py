@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.clearance import Clearance
-from int_analyzer.analysis.lateness import find_lateness, latest
+from int_analyzer.analysis.hosts.clearance import Clearance
+from int_analyzer.analysis.hosts.lateness import find_lateness, latest
+from int_analyzer.analysis.hosts.storage import Samples, Storage
+from int_analyzer.analysis.hosts.trouble import clear_samples, clears, micro, usual_of_others
+from int_analyzer.analysis.hosts.work_summary import StoragePlace, StorageSummary
 from int_analyzer.analysis.quantiles import SHARES, Quantiles, quantiles_of
-from int_analyzer.analysis.storage import Samples, Storage
-from int_analyzer.analysis.trouble import clear_samples, clears, micro, usual_of_others
-from int_analyzer.analysis.work_summary import StoragePlace, StorageSummary
 from int_analyzer.fold.view import HostPairView, View
 
 HEALTHY, COMPUTE, NETWORK, STORAGE = "healthy", "compute", "network", "storage"

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.delay_summary import HostSummary
-from int_analyzer.analysis.job import HEALTHY, SLOW, SUSPECT
-from int_analyzer.analysis.slow_message import SlowMessages
-from int_analyzer.analysis.trouble import Trouble
-from int_analyzer.analysis.verdict import COMPUTE, STORAGE
-from int_analyzer.analysis.work_summary import JobSummary, StorageSummary
+from int_analyzer.analysis.delays.delay_summary import HostSummary
+from int_analyzer.analysis.delays.slow_message import SlowMessages
+from int_analyzer.analysis.hosts.job import HEALTHY, SLOW, SUSPECT
+from int_analyzer.analysis.hosts.trouble import Trouble
+from int_analyzer.analysis.hosts.verdict import COMPUTE, STORAGE
+from int_analyzer.analysis.hosts.work_summary import JobSummary, StorageSummary
 from int_analyzer.fold.transport import READ
 from int_analyzer.profile import Cost
 

@@ -1,0 +1,1 @@
+"""Losses: drops and silence, retransmissions, and the link that explains them."""
