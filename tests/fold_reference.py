@@ -23,6 +23,7 @@ from int_analyzer.status import WARNING_BIT
 
 START = 1_700_000_000_000_000_000
 MS = 1_000_000
+NEVER = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -241,8 +242,8 @@ class _Seen:
     utilisations: list[int] = field(default_factory=list)
     paths: list[tuple[Any, int, bool]] = field(default_factory=list)
     counters: Counter[Any] = field(default_factory=Counter)
-    low: int = 1 << 62
-    shallow: int = 1 << 62
+    low: int = NEVER
+    shallow: int = NEVER
     average: int = 0
     excess: int = 0
 
@@ -288,6 +289,7 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
     buckets: dict[Any, _Seen] = defaultdict(_Seen)
     paths: dict[Any, _Seen] = defaultdict(_Seen)
     flows: dict[Any, _Seen] = defaultdict(_Seen)
+    of_all = _Seen()
     pairs: dict[Any, _Seen] = defaultdict(_Seen)
     kept: list[Packet] = []
     for packet in packets:
@@ -300,7 +302,7 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
         if not packet.hops or packet.hops[0].flags & schema.HOP_OPAQUE:
             continue
         for hop in packet.hops:
-            elevated, excess = _count_hop(queues[hop.key], buckets[hop.key, packet.time // width * width], packet, hop)
+            elevated, excess = _count_hop(queues[hop.key], buckets[hop.key, packet.time // width * width], of_all, packet, hop)
             if elevated and packet.ip:
                 pair = pairs[hop.key, packet.flow_key, packet.time // width]
                 pair.count(packet)
@@ -341,7 +343,7 @@ def expected(packets: Sequence[Packet], width: int = MS) -> dict[str, Any]:
     }
 
 
-def _count_hop(queue: _Seen, bucket: _Seen, packet: Packet, hop: Hop) -> tuple[bool, int]:
+def _count_hop(queue: _Seen, bucket: _Seen, of_all: _Seen, packet: Packet, hop: Hop) -> tuple[bool, int]:
     latency, how = latency_of(hop)
     elevated = False
     for seen in (queue, bucket):
@@ -360,9 +362,12 @@ def _count_hop(queue: _Seen, bucket: _Seen, packet: Packet, hop: Hop) -> tuple[b
         queue.low = min(queue.low, latency)
         elevated = latency > 4 * queue.low + 4
     if hop.depth is not None:
+        if queue.shallow == NEVER:
+            queue.average = of_all.average
         queue.shallow = min(queue.shallow, hop.depth)
         mean = queue.average // 1024
-        queue.average += hop.depth - mean
+        for seen in (queue, of_all):
+            seen.average += hop.depth - seen.average // 1024
         factor = 4 if latency is not None and queue.low > 0 else 1
         elevated = elevated or hop.depth > max(4 * queue.shallow + 4, factor * mean)
     return elevated, 0 if latency is None else latency - queue.low

@@ -119,3 +119,17 @@ def test_who_fills_a_queue_that_is_never_low_is_told_by_all_that_leads_through_i
     (finding,) = summarise(view).findings
     assert finding.node_id == 2
     assert sorted((flow.packets, flow.share) for flow in finding.culprits) == [(200, 0.5), (200, 0.5)]
+
+
+def test_the_first_packets_of_a_queue_are_held_against_what_is_usual_in_the_fabric() -> None:
+    noise = [0, 7, 3, 9, 0, 8, 5, 1]
+    usual = [Packet(START + at, (Hop(depth=noise[at % 8]),), flow=1) for at in range(5000)]
+
+    def pairs(depths: list[int]) -> int:
+        new = [Packet(START + 5000 + at, (Hop(node=2, depth=depth),), flow=2) for at, depth in enumerate(depths)]
+        view = folded([*usual, *new]).view()
+        return int(view.pairs.packets[view.queues.node_id[view.pairs.queue] == 2].sum())
+
+    assert pairs(noise) == 4  # 7, 9, 8 and 5 are above the mean of all
+    assert pairs([0, 3, 2, 3, 1, 3, 2, 3]) == 0
+    assert pairs([0, 90, 90, 90]) == 3

@@ -15,7 +15,7 @@ from int_analyzer.fold import buckets as bucket_log
 from int_analyzer.fold.buckets import NEVER, Buckets, append
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, mixed, product
 from int_analyzer.fold.histogram import Histograms, count_in
-from int_analyzer.fold.table import BLOCKS, KEY, QUEUES, Table, find
+from int_analyzer.fold.table import BLOCKS, DEPTH_OF_ALL, KEY, QUEUES, Table, find
 from int_analyzer.fold.view import BucketView, QueueView
 from int_analyzer.schema import (
     HAS_DEPTH,
@@ -120,7 +120,8 @@ def count_hop(
 
     Elevated is a latency above 4 × the lowest latency of the queue + 4, or a depth above both 4 × its lowest depth + 4 and its moving
     mean: raw units, so that a queue is compared with nothing but itself. The mean keeps out the noise of a calm queue whose lowest
-    depth is 0; where a latency speaks for the queue too (not one that can be 0), depth has to be above 4 × the mean.
+    depth is 0; where a latency speaks for the queue too (not one that can be 0), depth has to be above 4 × the mean. It begins as
+    that of all queues, work[DEPTH_OF_ALL]: else the first packets of every queue of a large fabric would be taken for elevated ones.
     """
     present = get(columns, "hops.present", hop)
     if rows[queue, BUCKET] != bucket:
@@ -166,10 +167,13 @@ def count_hop(
         if depth >= rows[queue, DEPTH_MAX] and (depth > rows[queue, DEPTH_MAX] or time < rows[queue, DEPTH_MAX_NS]):
             rows[queue, DEPTH_MAX] = depth
             rows[queue, DEPTH_MAX_NS] = time
+        if rows[queue, DEPTH_LOW] == NEVER:
+            rows[queue, DEPTH_AVERAGE] = work[DEPTH_OF_ALL]
         low = min(rows[queue, DEPTH_LOW], depth)
         rows[queue, DEPTH_LOW] = low
         mean = rows[queue, DEPTH_AVERAGE] >> 10
         rows[queue, DEPTH_AVERAGE] += depth - mean
+        work[DEPTH_OF_ALL] += depth - (work[DEPTH_OF_ALL] >> 10)
         elevated = elevated or (depth > 4 * low + 4 and depth > calm * mean)
         count_in(blocks, pool, work, BLOCKS, 2 * queue + 1, depth)
 
@@ -203,6 +207,8 @@ class Queues:
         # Row 2 q holds the latencies of queue q, row 2 q + 1 its depths.
         self.histograms = Histograms(2 * self.table.rows.shape[0])
         self.buckets = Buckets(bucket_ns, bucket_rows)
+        self.depth_of_all = 0
+        """Moving mean of the depths of all queues, as DEPTH_AVERAGE."""
 
     def reserve(self, hops: int) -> None:
         """Make room for a packet of so many hops, each of a new queue (as far as the maximum allows)."""
@@ -250,6 +256,7 @@ class Queues:
         for word in (FIRST_NS, LATENCY_LOW, DEPTH_LOW):
             mine[:, word] = np.minimum(mine[:, word], theirs[:, word])
         mine[:, DEPTH_AVERAGE] = theirs[:, DEPTH_AVERAGE]
+        self.depth_of_all = other.depth_of_all
         self.table.data[target] = mine
         self.histograms.reserve_rows(2 * self.table.rows.shape[0])
         twice = np.stack([2 * rows, 2 * rows + 1], axis=1)
@@ -266,6 +273,7 @@ class Queues:
         other.histograms = self.histograms.copy()
         other.reserve(0)
         other.buckets = self.buckets.copy()
+        other.depth_of_all = self.depth_of_all
         return other
 
     def packets(self) -> Any:

@@ -32,6 +32,7 @@ from int_analyzer.fold.table import (
     BLOCKS,
     BUCKET_NS,
     BUCKETS,
+    DEPTH_OF_ALL,
     DROPS,
     FLOWS,
     LINK_BASE,
@@ -168,7 +169,7 @@ class State:
         work[[MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS]] = queues.table.maximum, paths.table.maximum, queues.buckets.width_ns
         work[[LINKS, MAXIMUM_LINKS, LINK_BASE]] = len(links.table), links.table.maximum, links.base
         work[LINK_SHIFT] = (links.slot_ns // queues.buckets.width_ns).bit_length() - 1
-        work[[POSTCARDS, WAITS]] = self.postcards.used, waited
+        work[[POSTCARDS, WAITS, DEPTH_OF_ALL]] = self.postcards.used, waited, queues.depth_of_all
         work[SLOT_SHIFT] = (pairs.slot_ns // queues.buckets.width_ns).bit_length() - 1
         row = _run(
             fold_packets,
@@ -200,6 +201,7 @@ class State:
         for word, table in tables.items():
             table.used = int(work[word])
         queues.histograms.used, queues.buckets.used, paths.used = work[[BLOCKS, BUCKETS, PATH_HOPS]].tolist()
+        queues.depth_of_all = int(work[DEPTH_OF_ALL])
         self.postcards.used = int(work[POSTCARDS])
         self.postcards.counts["unidentified"] += int(work[UNIDENTIFIED])
         return row, int(work[WAITS])
