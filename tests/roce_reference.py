@@ -284,15 +284,21 @@ class Order:
             return "new", psn, False
         return self._behind(packet, psn, pending)
 
+    def is_copy(self, packet: Packet, psn: int) -> bool:
+        """Whether this very packet was seen before, at another mirror point."""
+        if psn not in self.seen:
+            return False
+        by_identification = packet.ip == 4 and not self.static
+        before = self.seen[psn]
+        return before[0] == packet.identification if by_identification else before[1] != packet.ttl
+
     def _behind(self, packet: Packet, psn: int, pending: bool) -> tuple[str, int, bool]:
         assert self.next is not None
         goes_on = self.last_behind is not None and psn == self.last_behind + 1
         what = "repeated"
         if psn >= self.next - WINDOW:
             if psn in self.seen:
-                before = self.seen[psn]
-                by_identification = packet.ip == 4 and not self.static
-                if before[0] == packet.identification if by_identification else before[1] != packet.ttl:
+                if self.is_copy(packet, psn):
                     self.counters["duplicates"] += 1
                     return "copy", psn, False
             elif psn not in self.taken:
@@ -482,7 +488,7 @@ class Tracker:
         if direction.slack and order.next is not None:
             direction.take_slack(order.unwrap(packet.psn))
             direction.slack = 0
-        if direction.pending == (FATAL, packet.psn):
+        if direction.pending == (FATAL, packet.psn) and not order.is_copy(packet, order.unwrap(packet.psn)):
             while direction.runs:
                 direction.drop()
             order.restart()

@@ -65,8 +65,9 @@ def holds_beginning(cut: dict[str, Any], full: dict[str, Any]) -> None:
         # The cut took what told the format: nothing, or something else, is made of the beginning.
         return
     if cut["roce"] is not None:
+        assert cut["roce"]["icrc_check"] in (full["roce"]["icrc_check"], schema.ICRC_CUT)
         absent = {name for name, value in cut["roce"].items() if value is None} | {"present"}
-        assert {**full["roce"], **dict.fromkeys(absent)} == {**cut["roce"], "present": None}
+        assert {**full["roce"], **dict.fromkeys(absent)} == {**cut["roce"], "present": None, "icrc_check": full["roce"]["icrc_check"]}
     places = {hop["hop"]: unmarked(hop) for hop in full["hops"]}
     own = [hop for hop in cut["hops"] if not hop["present"] & schema.HOP_FROM_REPORT]
     assert [unmarked(hop) for hop in own] == [places[hop["hop"]] for hop in own]

@@ -51,6 +51,7 @@ UNITS = {
     "bmv2-int-md-erspan-slow-link": Units("packets", None, None, "us", "us", "auto"),
     "bmv2-int-md-idle": Units("unknown", None, None, "us", "us", "auto"),
     "bmv2-int-md-incast": Units("packets", None, None, "us", "us", "auto"),
+    "bmv2-int-md-loop": Units("unknown", None, None, "us", "us", "auto"),
     "bmv2-int-mx-microburst": Units("packets", None, None, "us", "us", "auto"),
     "bmv2-int-xd-polarised": Units("packets", None, None, "us", "us", "auto"),
     "bmv2-ioam-incast": Units("packets", None, None, "ns", "unknown", "auto"),
@@ -63,6 +64,7 @@ REPORT_PORTS = {
     "bmv2-stratum-fabric-v1model-xd": (32766,),
     "bmv2-int-md-idle": (32766,),
     "bmv2-int-md-incast": (32766,),
+    "bmv2-int-md-loop": (32766,),
     "bmv2-int-mx-microburst": (32766,),
     "bmv2-int-xd-polarised": (32766,),
     "bmv2-ioam-incast": (32766,),
@@ -76,6 +78,7 @@ DSCP = {
     # here a port marks INT, and the guess is only what all of its packets share
     "bmv2-int-md-idle": 26,
     "bmv2-int-md-incast": 26,
+    "bmv2-int-md-loop": 26,
     "bmv2-int-mx-microburst": 26,
 }
 FOLDERS = sorted(UNITS)

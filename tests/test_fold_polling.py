@@ -80,6 +80,12 @@ def test_what_is_known_is_what_following_all_would_know_of_these_connections_in_
         assert told[key] == values, key
 
 
+def test_a_turn_without_packets_is_no_coverage() -> None:
+    state = polled([], 3)
+    state.connections.turns.count(0, 0)
+    assert not state.connections.turns.had.any()
+
+
 def test_a_message_that_is_cut_by_a_turn_is_not_measured() -> None:
     wire = Wire()
     wire.message("write", 1)

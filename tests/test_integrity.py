@@ -80,6 +80,12 @@ def test_what_cannot_be_checked_is_not_called_bad() -> None:
     assert state(good[:-4] + bytes(4)) == ICRC_ZERO
 
 
+def test_a_packet_that_a_mirror_cut_and_whose_ip_it_mended_is_not_called_bad() -> None:
+    cut = frame()[:-32]
+    assert state(cut) == ICRC_CUT
+    assert state(changed(cut, 16, *struct.pack(">H", len(cut) - 14))) == ICRC_ALTERED
+
+
 def test_options_of_ipv4_are_right_without_them_or_not_checkable() -> None:
     plain = frame()
     router_alert = bytes.fromhex("94040000")

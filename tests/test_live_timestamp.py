@@ -51,6 +51,7 @@ class Nic:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, info: bytes = PTP_NIC, may_set: bool = True, filter: int = 0) -> None:
         self.options: list[int] = []
+        self.sent = 1
         self._info, self._may_set, self._filter = info, may_set, filter
         monkeypatch.setattr(fcntl, "ioctl", self._answer)
 
@@ -69,10 +70,10 @@ class Nic:
         elif number == SET_STAMPS:
             if not self._may_set:
                 raise PermissionError(errno.EPERM, "Operation not permitted")
-            self._filter = struct.unpack("=iii", ctypes.string_at(pointer, 12))[2]
+            _, self.sent, self._filter = struct.unpack("=iii", ctypes.string_at(pointer, 12))
         else:
             assert number == GET_STAMPS
-            ctypes.memmove(pointer, struct.pack("=iii", 0, 0, self._filter), 12)
+            ctypes.memmove(pointer, struct.pack("=iii", 0, self.sent, self._filter), 12)
         return request
 
 
@@ -94,6 +95,12 @@ def test_each_record_says_by_which_clock_it_was_stamped(count: Callable[[Any, in
 def test_an_interface_that_can_stamp_every_packet_is_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
     nic = Nic(monkeypatch)
     assert (asked(nic).describe(), nic.options) == (HARDWARE, [1 << 6])
+
+
+def test_packets_that_are_sent_are_stamped_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    ptp_v2 = 12
+    nic = Nic(monkeypatch, filter=ptp_v2)
+    assert asked(nic).clock == HARDWARE and nic.sent == 1
 
 
 @pytest.mark.parametrize(

@@ -177,3 +177,13 @@ def test_what_follows_a_fatal_nak_at_its_psn_is_a_new_connection_and_no_retransm
     # the READ was never answered; the message before it and the one after it were
     assert (there["read"], there["send"], there["fct"], there["unanswered"]) == (1, 2, (2, 4 * US, 3 * US), 1)
     compare(wire.packets, compiled)
+
+
+def test_a_copy_of_what_a_fatal_nak_refused_is_a_copy() -> None:
+    wire = near_wrap(1000)
+    request = wire.send("read request", size=0, dma=MTU)
+    wire.answer("acknowledge", request.psn, syndrome=0x62)
+    wire.copy(request, ttl=request.ttl - 1)
+    there = seen(wire)["there"]
+    assert (there["other"], there["restarts"], there["duplicates"], there["read"]) == (1, 0, 1, 1)
+    compare(wire.packets, False)

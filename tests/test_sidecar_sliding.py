@@ -98,8 +98,8 @@ def test_what_is_too_old_or_from_the_future_is_counted_and_left_out() -> None:
     sliding = filled(in_turn(HEALTHY))
     lane, batch = sliding.lanes[0], columns_of(by_second(in_turn(HEALTHY))[FIRST])
     before = lane.packets
-    lane.fold(batch, FIRST + 1, FIRST + 5)
-    lane.fold(batch, FIRST - 5, FIRST - 1)
+    assert not lane.fold(batch, FIRST + 1, FIRST + 5)
+    assert not lane.fold(batch, FIRST - 5, FIRST - 1)
     assert lane.lost == 2 * batch.rows("packets") and lane.packets == before
 
 

@@ -105,9 +105,9 @@ def fold_packets(
     width = work[BUCKET_NS]
     bucket, bucket_begin, bucket_end, link_slot = 0, 0, 0, -1
     large, begin = is_large(flow_rows, pool), row
-    ahead = row - AHEAD if large else row
+    ahead = row - AHEAD
     while row < stop:
-        while ahead < row + large:
+        while large and ahead <= row:
             look_ahead(
                 ahead,
                 begin,

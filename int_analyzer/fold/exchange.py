@@ -58,7 +58,21 @@ from int_analyzer.fold.hashing import wide
 from int_analyzer.fold.journal import note, note_answer
 from int_analyzer.fold.messages import SAMPLES, abandon, add_late, add_new, cover, drop_all, finish_read, follow_newest, resend
 from int_analyzer.fold.notification import count_notification
-from int_analyzer.fold.order import COPY, FILLED, IDENTIFIED, LATE, NEW, REPEATED, RESTARTED, STRAY, TTL_SHIFT, place, restart, take
+from int_analyzer.fold.order import (
+    COPY,
+    FILLED,
+    IDENTIFIED,
+    LATE,
+    NEW,
+    REPEATED,
+    RESTARTED,
+    STRAY,
+    TTL_SHIFT,
+    is_copy,
+    place,
+    restart,
+    take,
+)
 from int_analyzer.fold.pairing import find_peer, leave_hint
 from int_analyzer.fold.polling import PASSED
 from int_analyzer.fold.transport import (
@@ -224,7 +238,8 @@ def _count_request(
     if rows[at, SLACK] > 0:
         _take_slack(rows, at, distance(psn, rows[at, REQUESTS + NEXT] - 1))
         rows[at, SLACK] = 0
-    if rows[at, PENDING] == FATAL and rows[at, REFUSED] == psn + 1:
+    refused = rows[at, PENDING] == FATAL and rows[at, REFUSED] == psn + 1
+    if refused and not is_copy(rows, at, REQUESTS, REQUEST_WINDOW, psn, _identity(columns, packet)):
         # A queue pair that has failed sends again only once it was set up anew, if only from where it was (IBTA Vol.1 §9.9.2.4).
         restart(rows, at, REQUESTS, REQUEST_WINDOW)
         drop_all(rows, at, blocks, pool, work)

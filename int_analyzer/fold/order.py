@@ -156,6 +156,20 @@ def _advance(rows: Any, at: int, order: int, window: int, psn: int, count: int, 
     rows[at, order + EXPECTED] = 0
 
 
+@inlined
+def is_copy(rows: Any, at: int, order: int, window: int, psn: int, identity: int) -> bool:
+    """Whether this packet was seen before, at another mirror point: by its identification, or where that says nothing by its TTL."""
+    word = rows[at, window + (psn & (WINDOW - 1))]
+    if word & PSN_MASK != psn or word & _STATE != _SEEN:
+        return False
+    differs = (word >> _SHIFT) ^ identity
+    if identity & IDENTIFIED != 0 and rows[at, order + STATIC] == 0:
+        copied: bool = differs & _IDENTIFICATION == 0
+    else:
+        copied = differs >> TTL_SHIFT != 0
+    return copied
+
+
 @kernel
 def _place_behind(
     rows: Any, at: int, order: int, window: int, psn: int, behind: int, identity: int, pending: bool, time: int
@@ -169,12 +183,7 @@ def _place_behind(
         word = rows[at, slot]
         state = word & _STATE if word & PSN_MASK == psn else 0
         if state == _SEEN:
-            before = word >> _SHIFT
-            if identity & IDENTIFIED != 0 and rows[at, order + STATIC] == 0:
-                copied = (before ^ identity) & _IDENTIFICATION == 0
-            else:
-                copied = (before ^ identity) >> TTL_SHIFT != 0
-            if copied:
+            if is_copy(rows, at, order, window, psn, identity):
                 rows[at, order + DUPLICATES] += 1
                 return COPY, False
         elif state != _TAKEN:

@@ -63,7 +63,8 @@ class Turns:
         """Count packets that have come in this turn."""
         self.packets += packets
         self.passed += passed
-        self.had[(self.first + np.arange(self.followed)) % self.subsets] = 1
+        if packets:
+            self.had[(self.first + np.arange(self.followed)) % self.subsets] = 1
 
     def joins(self, other: Turns) -> bool:
         """Whether what is open in one state may go on in the other: both are of the same turn."""

@@ -256,7 +256,7 @@ class Queues:
         for word in (FIRST_NS, LATENCY_LOW, DEPTH_LOW):
             mine[:, word] = np.minimum(mine[:, word], theirs[:, word])
         mine[:, DEPTH_AVERAGE] = theirs[:, DEPTH_AVERAGE]
-        self.depth_of_all = other.depth_of_all
+        self.depth_of_all = other.depth_of_all or self.depth_of_all
         self.table.data[target] = mine
         self.histograms.reserve_rows(2 * self.table.rows.shape[0])
         twice = np.stack([2 * rows, 2 * rows + 1], axis=1)

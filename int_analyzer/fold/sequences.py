@@ -211,6 +211,7 @@ def _joined(mine: Any, theirs: Any) -> Any:
     if apart:
         row[LOST] += mine[EXTENT] + 1 - mine[UNIQUE]
         row[_RANGE] = theirs[_RANGE]
+        row[BITS] = theirs[BITS]
         return row
     if begin < 0:
         row[LOW] = theirs[LOW]

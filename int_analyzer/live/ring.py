@@ -240,6 +240,9 @@ class Ring:
             self._map = mmap.mmap(
                 self._socket.fileno(), self._blocks * self._block_bytes, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE
             )
+        except SourceError:
+            self._socket.close()
+            raise
         except OSError as error:
             self._socket.close()
             reason = "no such interface" if error.errno == errno.ENODEV or not self._index else error.strerror or str(error)

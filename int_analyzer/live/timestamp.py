@@ -27,7 +27,7 @@ _SOL_PACKET, _TIMESTAMP = 263, 17
 _SIOCETHTOOL, _SIOCSHWTSTAMP, _SIOCGHWTSTAMP = 0x8946, 0x89B0, 0x89B1
 _GET_TS_INFO = 0x41
 _RX_HARDWARE, _RAW_HARDWARE = 1 << 2, 1 << 6
-_TX_OFF, _FILTER_ALL = 0, 1
+_FILTER_ALL = 1
 _STATUS_HARDWARE = 1 << 31
 """TP_STATUS_TS_RAW_HARDWARE: this packet's time is the interface's; without it the kernel's, whatever was asked for."""
 
@@ -140,19 +140,24 @@ def _switch_on(ring: socket.socket, interface: str) -> str:
     refusal = Offer.parse(info.raw).refusal
     if refusal:
         return refusal
-    config = ctypes.create_string_buffer(_CONFIG.pack(0, _TX_OFF, _FILTER_ALL), _CONFIG.size)
+    config = ctypes.create_string_buffer(_CONFIG.size)
+    try:
+        _request(ring, _SIOCGHWTSTAMP, interface, config)
+    except OSError as error:
+        return f"the interface does not say what it stamps ({error.strerror})"
+    flags, sent, received = _CONFIG.unpack(config.raw)
+    if received == _FILTER_ALL:
+        return ""
+    # What ptp4l(8) has set for packets that are sent stays.
+    config = ctypes.create_string_buffer(_CONFIG.pack(flags, sent, _FILTER_ALL), _CONFIG.size)
     try:
         _request(ring, _SIOCSHWTSTAMP, interface, config)
     except OSError as error:
         if error.errno != errno.EPERM:
             return f"the interface does not begin to stamp ({error.strerror})"
-        # CAP_NET_ADMIN sets it; whoever has only CAP_NET_RAW takes what was set, by hwstamp_ctl(8) or ptp4l(8)
-        try:
-            _request(ring, _SIOCGHWTSTAMP, interface, config)
-        except OSError as unknown:
-            return f"no right to switch it on (CAP_NET_ADMIN), nor to see whether it is on ({unknown.strerror})"
+        return "no right to let it stamp every packet (CAP_NET_ADMIN; hwstamp_ctl -r 1 does, too)"
     if _CONFIG.unpack(config.raw)[2] != _FILTER_ALL:
-        return "the interface does not stamp every packet (hwstamp_ctl -r 1 lets it; CAP_NET_ADMIN)"
+        return "the interface does not stamp every packet"
     return ""
 
 

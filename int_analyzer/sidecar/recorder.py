@@ -72,6 +72,8 @@ class Recorder:
         self._lock = threading.Lock()
         self._due: list[tuple[int, Event]] = []
         self._writers: list[threading.Thread] = []
+        self._writing = threading.Lock()
+        """One recording is written at a time: else one could remove what another has not finished."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -113,19 +115,24 @@ class Recorder:
             writer.join()
 
     def _record(self, event: Event, pieces: list[Piece]) -> None:
-        start = event.finding["start_ns"]
         name = "".join(character if character.isalnum() or character in "-._" else "_" for character in event.finding["id"])
         try:
-            with replacing(self._folder / f"{name}.pcapng") as part, part.open("wb") as file:
-                _write(file, pieces, start - BEFORE_NS, start + AFTER_NS, comment_of(event))
-            with ParquetFolder(self._folder / name, said={"finding": event.finding["id"], "of": comment_of(event)}) as rows:
-                for batch in Reading([self._folder / f"{name}.pcapng"], self._profile()):
-                    rows.write(batch)
-            self._fit()
+            with self._writing:
+                self._write_recording(event, name, pieces)
+                self._fit()
             self.fault = ""
         except (OSError, SourceError) as error:
             self.faults += 1
             self.fault = str(error)
+
+    def _write_recording(self, event: Event, name: str, pieces: list[Piece]) -> None:
+        start = event.finding["start_ns"]
+        path = self._folder / f"{name}.pcapng"
+        with replacing(path) as part, part.open("wb") as file:
+            _write(file, pieces, start - BEFORE_NS, start + AFTER_NS, comment_of(event))
+        with ParquetFolder(self._folder / name, said={"finding": event.finding["id"], "of": comment_of(event)}) as rows:
+            for batch in Reading([path], self._profile()):
+                rows.write(batch)
 
     def _fit(self) -> None:
         """Remove the oldest recordings until the rest is within the budget; the newest stays."""
@@ -137,7 +144,7 @@ class Recorder:
                 break
             left -= size
             for path in _files_of(recording):
-                path.unlink()
+                path.unlink(missing_ok=True)
             if recording.with_suffix("").exists():
                 recording.with_suffix("").rmdir()
 

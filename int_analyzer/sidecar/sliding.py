@@ -51,18 +51,21 @@ class Lane:
         self._open: dict[int, State] = {}
         self._lock = threading.Lock()
 
-    def fold(self, columns: Columns, oldest: int, newest: int, missed: int = 0) -> None:
-        """Fold a batch into its slice, if that is not before `oldest` or behind `newest`; `missed`: so many packets before it were lost."""
+    def fold(self, columns: Columns, oldest: int, newest: int, missed: int = 0) -> bool:
+        """Fold a batch into its slice, if that is not before `oldest` or behind `newest`: whether it was.
+
+        missed: so many packets before it were lost.
+        """
         packets = columns.rows("packets")
         number = int(np.median(columns.packets.time_ns[:packets])) // SECOND_NS
         if not oldest <= number <= newest:
             self.lost += packets
-            return
+            return False
         with self._lock:
             state = self._open.get(number)
             if state is None and len(self._open) == OPEN:
                 self.lost += packets
-                return
+                return False
             if state is None:
                 state = self._open[number] = State(self._capacity, turn=number)
             if number < self.closed:
@@ -70,6 +73,7 @@ class Lane:
             self.packets += packets
             state.fold(columns, self._compiled)
             state.quality.counters[MISSED] += missed
+        return True
 
     def take(self, end: int) -> dict[int, State]:
         """The states of slices before `end`; what comes for them from now on is late."""

@@ -75,8 +75,8 @@ class Worker(threading.Thread):
             decoded = time.thread_time()
             newest = time.time_ns() // SECOND_NS + 1 if self._on_wall_clock else sys.maxsize
             lost = self.intake.losses.kernel + self.intake.losses.own
-            self.lane.fold(columns, self._sliding.oldest, newest, lost - missed)
-            missed = lost
+            if self.lane.fold(columns, self._sliding.oldest, newest, lost - missed):
+                missed = lost
             if self.sample_wanted and (sample := pick(columns)) is not None:
                 self.sample, self.sample_wanted = sample, False
             folded = time.thread_time()

@@ -9,8 +9,8 @@
 #           payload, ICRC by declared UDP end (clipped by declared IP end, not by a parent that is shorter); ICRC absent if not in avail.
 #           TVer ≠ 0: w bth-version.
 #           icrc_check, in this order: cut (no ICRC), fragment, unknown-opcode, zero (ICRC 0), ok (matches what is left of the packet
-#           without all that stands between its headers), altered (Lumina; IPv4 options, IPv6 extension headers or anything else between
-#           IP and UDP; anything between UDP and BTH but INT over UDP that was read without a fault), bad.
+#           without all that stands between its headers), altered (Lumina; a UDP length beyond IP's; IPv4 options, IPv6 extension headers
+#           or anything else between IP and UDP; anything between UDP and BTH but INT over UDP that was read without a fault), bad.
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Roce(Base):
         transport[4] = 0xFF
         if zlib.crc32(b"\xff" * 8 + ip + udp + transport).to_bytes(4, "little") == self.data[end - 4 : end]:
             return schema.ICRC_OK
-        if any(mirror["kind"] == 4 for mirror in self.mirrors) or self.udp_at != self.ip_at + header:
+        if self.is_udp_beyond or any(mirror["kind"] == 4 for mirror in self.mirrors) or self.udp_at != self.ip_at + header:
             return schema.ICRC_ALTERED
         if at != self.udp_at + 8 and not (self.behind_int and whole):
             return schema.ICRC_ALTERED
