@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from int_analyzer.analysis.delays.slow_message import list_slow_messages
 from int_analyzer.analysis.hosts.message import match_marks
 from int_analyzer.analysis.summary import Finding, MessageDelay
 from int_analyzer.analysis.units import queue_units
+from int_analyzer.cli import main
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile, Units
+from int_analyzer.result import analyze
 
 IN_NS = Profile(units=Units(hop_latency="ns"))
 CALM = (500, 500)
@@ -328,3 +331,13 @@ def test_broken_times_break_nothing(compiled: bool) -> None:
     wire.packets[at:] = [dataclasses.replace(packet, time=(1 << 62) + packet.time % 1000) for packet in wire.packets[at:]]
     (delay,) = told(folded(wire.packets, compiled).view())
     assert delay.parts is not None and sum(part.ns for part in delay.parts) == delay.time_ns > 1 << 60
+
+
+@pytest.mark.parametrize("loss", [0.01, 0.2])
+def test_what_a_mirror_lost_makes_no_message_slow(loss: float, tmp_path: Path) -> None:
+    path = tmp_path / "healthy.pcap"
+    assert main(["generate", "healthy", "-o", str(path), "--seed", "1004", "--seconds", "0.004", "--loss", str(loss)]) == 0
+    summary = analyze(path, tmp_path / "healthy.profile.toml").summary
+    assert summary.messages is not None and summary.messages.judged > 500
+    assert summary.messages.slow == 0 and not any(host.stall_ns for host in summary.hosts)
+    assert any("packets are missing" in note for note in summary.messages.notes)

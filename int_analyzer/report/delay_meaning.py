@@ -58,7 +58,8 @@ DELAY_MEANINGS: dict[str, dict[str, str]] = {
     "HostSummary": {
         "host": "address",
         "name": "name by the profile",
-        "label": "slow: the host itself is late, or gets too much; suspect: late, but the network or its link may be why; healthy",
+        "label": "slow: the host itself is late, or gets too much; suspect: late, but the network or its link may be why; "
+        "healthy: nothing that was seen speaks against it",
         "since_ns": f"since when, {_NS}; null if healthy, or not known",
         "evidence": "what the label rests on",
         "jobs": "jobs that it is a member of, by name",

@@ -52,6 +52,9 @@ def delays_of(delays: QueueDelays) -> str:
 def host_lines(hosts: Sequence[HostSummary], top: int) -> Iterator[tuple[str, str]]:
     """(label, text): a table of the hosts that are not healthy or stood waiting, each with its evidence, then what the others are."""
     noteworthy = [host for host in hosts if host.label != "healthy" or host.stall_ns]
+    if not noteworthy and all(host.stall_of == "unknown" for host in hosts):
+        yield "unknown", f"all {len(hosts)}: of no host a message was seen whose time could be judged"
+        return
     priced = any(host.cost is not None for host in hosts)
     grid = Grid(right=(1, 2) if priced else (1,))
     for host in noteworthy[:top]:

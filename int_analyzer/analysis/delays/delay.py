@@ -41,6 +41,9 @@ MOST_BY_FLOW = 2000
 """So many of the slowest are told by their flow."""
 PACKETS, FLOW, UNKNOWN = "packets", "flow", "unknown"
 PAIR, FABRIC = "pair", "fabric"
+_PSN_MASK = 0xFFFFFF
+_KIND_SHIFT = 40
+"""A kind and a size as one number."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
     time = fct + before
     in_queues = parts.sum_up(len(rows)).astype(np.int64)
     usual, usual_of = _find_usual(view, messages.of(rows), time, in_queues)
+    usual[_are_doubtful(view, messages.of(rows), completions.answer[rows])] = np.nan
     slow = time > np.maximum(FACTOR * usual, usual + LEAST_NS)
     hows = [PACKETS if known else UNKNOWN for known in (measured.exact & (told >= TOLD_SHARE * time)).tolist()]
     parts, told = _tell_by_flow(view, units, messages.of(rows), completions.end_ns[rows], slow, time - usual, hows, parts, told)
@@ -112,6 +116,18 @@ def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
         unseen=unseen,
         blame=_blame(parts, elsewhere, unseen, np.array([how == UNKNOWN for how in hows], dtype=bool)),
     )
+
+
+def _are_doubtful(view: View, messages: Messages, answer: Any) -> Any:
+    """bool[n]: as packets are missing in the capture, the answer may be that of a later message, or the last packet that of another one."""
+    if not view.connections.unfilled.any():
+        return np.zeros(len(answer), dtype=bool)
+    later = (answer >= 0) & (np.append(view.answers.psn, 0)[answer] != messages.last_psn & _PSN_MASK)
+    _, alike = np.unique((messages.kind << _KIND_SHIFT) | np.maximum(messages.bytes, 0), return_inverse=True)
+    fewest = np.full(int(alike.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(fewest, alike, messages.packets)
+    doubtful: Any = later | (messages.packets >= 2 * fewest[alike])
+    return doubtful
 
 
 def usable_queues(view: View, units: QueueUnits) -> Any:

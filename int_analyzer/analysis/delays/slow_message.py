@@ -213,7 +213,8 @@ class SlowMessages:
         notes = []
         unjudged = int(np.isnan(self.delays.usual).sum())
         if unjudged:
-            notes.append(f"{unjudged} messages have no like to be compared with")
+            missing = ", or may be two, as packets are missing" if self.view.connections.unfilled.any() else ""
+            notes.append(f"{unjudged} messages have no like to be compared with{missing}")
         forgotten = self.view.journal.forgotten
         if forgotten:
             notes.append(f"{forgotten} marks of earlier messages were forgotten: only the latest are told")

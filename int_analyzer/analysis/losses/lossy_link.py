@@ -178,10 +178,11 @@ def find_lossy_link(
         share=share,
         rivals=rivals,
         confidence=confidence,
-        evidence=_evidence(lost, events, ratio, elsewhere, len(lossy), len(rows), host),
+        evidence=_evidence(lost, events, ratio, elsewhere, len(lossy), len(rows), host, resent=len(begun) > 0),
         doubt=name_rivals(profile or Profile(), rivals),
-        start_ns=int(begun.min()) if len(begun) else 0,
-        end_ns=int(losses.last_ns[lossy].max()),
+        # Of unreliable transport no time of a loss is known.
+        start_ns=int(begun.min()) if len(begun) else int(view.flows.first_ns[losses.flow[lossy]].min()),
+        end_ns=int(losses.last_ns[lossy].max()) or int(view.flows.last_ns[losses.flow[lossy]].max()),
         events_of=dict(zip(losses.flow[lossy].tolist(), losses.events[lossy].tolist(), strict=True)),
         flows=sorted(set(losses.flow[rows].tolist())),
     )
@@ -235,10 +236,10 @@ def name_rivals(profile: Profile, rivals: list[Link]) -> str:
     return f"as good an explanation: {names}{more}, which the same connections cross"
 
 
-def _evidence(lost: int, events: int, ratio: float, elsewhere: float, lossy: int, directions: int, host: bool) -> list[str]:
+def _evidence(lost: int, events: int, ratio: float, elsewhere: float, lossy: int, directions: int, host: bool, resent: bool) -> list[str]:
     clean = f"against {plain(elsewhere, 2)} on other paths" if elsewhere > 0 else "and none on other paths"
     evidence = [
-        f"{lost} of {events} times that a sender retransmitted, its path crossed this link",
+        f"{lost} of {events} times that {'a sender retransmitted' if resent else 'a packet is missing'}, its path crossed this link",
         f"{plain(ratio, 2)} times per packet there {clean}",
         f"{lossy} of the {directions} connections over it are affected",
     ]
