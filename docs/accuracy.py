@@ -38,8 +38,9 @@ largest error of a clock's offset against the reference, over all nodes that are
 
 What is not in a capture cannot be found in it:
 
-* `loop sampled`: the loop lasts half a millisecond, and nearly all that runs in it dies there. Three to six packets of 40 000 to 110 000 come out;
-  with telemetry on one packet in 100, none of them has any. Their TTL shows that they ran in circles, but not where: no event is told.
+* `loop sampled`: the loop lasts half a millisecond, and nearly all that runs in it dies there. Three to six packets of 40 000 to 110 000
+  come out; with telemetry on one packet in 100, none of them has any. Their TTL shows that they ran in circles, but not where: no event is
+  told.
 * `microburst sampled`: a burst of 50 to 450 µs is 40 to 340 packets at line rate; of one in 100 none to three tell of it.
 * `straggler-host lossy`: whether a chunk of a ring is late shows in three certain packets; of one step in eight all three are seen. A
   member is named when four of its late ones are known.
