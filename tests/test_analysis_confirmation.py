@@ -39,7 +39,9 @@ def counted(metric: str, rises: dict[tuple[int, int], float], ports: Sequence[tu
 
 def of_hosts(metric: str, values: dict[str, float]) -> Counters:
     """Levels of hosts."""
-    return Counters([build_series(METRICS[metric], (None, None, host), [0, 1], [value, value]) for host, value in values.items()])
+    return Counters(
+        [build_series(METRICS[metric], (None, None, host), [START, START + SECOND], [value, value]) for host, value in values.items()]
+    )
 
 
 def test_the_ends_of_a_link_are_the_port_that_sends_and_that_which_receives() -> None:
@@ -203,9 +205,9 @@ def trained(late: float = 0.0) -> Summary:
 def test_iterations_are_bound_by_what_their_gpus_wait_for(busy: float, communication: float | None, bound: str) -> None:
     (job,) = [dataclasses.replace(job, communication_share=communication) for job in trained().jobs]
     hosts = {member.host: busy for member in job.members[:3]}
-    (found,) = find_bounds([job], of_hosts("gpu_busy", hosts), 0, 1)
+    (found,) = find_bounds([job], of_hosts("gpu_busy", hosts), START, START + SECOND)
     assert found.bound == bound and found.busy == pytest.approx(busy) and (found.members, found.measured) == (5, 3)
-    (stalled,) = find_bounds([job], of_hosts("gpu_stalled", {host: 1 - value for host, value in hosts.items()}), 0, 1)
+    (stalled,) = find_bounds([job], of_hosts("gpu_stalled", {host: 1 - value for host, value in hosts.items()}), START, START + SECOND)
     assert stalled.bound == bound
     assert find_bounds([job], Counters(), 0, 1) == []
 

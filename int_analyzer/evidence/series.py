@@ -56,12 +56,13 @@ class Series:
         return self._rise(first, last) if 0 <= first < last < len(self.time_ns) else None
 
     def mean(self, start_ns: int, end_ns: int) -> float | None:
-        """Mean of the readings of a time, of the nearest one before it if there is none; None without any."""
+        """Mean of the readings of a time, else the last one before it unless that is older than two intervals; None without any."""
         within = (self.time_ns >= start_ns) & (self.time_ns <= end_ns)
         if within.any():
             return float(self.value[within].mean())
         before = int(np.searchsorted(self.time_ns, start_ns, "right")) - 1
-        return float(self.value[before]) if before >= 0 else None
+        fresh = before >= 0 and start_ns - int(self.time_ns[before]) <= 2 * self.interval_ns
+        return float(self.value[before]) if fresh else None
 
     def _rise(self, first: int, last: int) -> Rise:
         steps = np.diff(self.value[first : last + 1])
