@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from roce_reference import folded
-from test_analysis_lossy_link import HOSTS, LEAVES, SPINES, fabric, losses
+from test_analysis_lossy_link import HOSTS, LEAVES, SPINES, crossing, fabric, losses
 from view_factory import MS, START, Hop, Traffic
 from work_traffic import ring
 
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.losses.lossy_link import LossyLink, find_lossy_link
+from int_analyzer.analysis.losses.lossy_link import Losses, LossyLink, find_lossy_link
 from int_analyzer.analysis.outside.confirmation import ends_of_links, weigh_link
 from int_analyzer.analysis.outside.gpu import find_bounds, with_gpus
 from int_analyzer.analysis.outside.testimony import REFUTED, Witness
@@ -21,6 +21,7 @@ from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Summary
 from int_analyzer.counter import METRICS
 from int_analyzer.evidence.series import Counters, build_series
+from int_analyzer.fold.view import View
 from int_analyzer.profile import Node, PortProfile, Profile, Units
 
 SECOND = 1_000_000_000
@@ -88,23 +89,65 @@ def test_counters_of_other_ports_or_times_say_nothing() -> None:
     assert weigh_link(view, Profile(), alone, lost, Counters(late)) == alone
 
 
-def test_errors_choose_between_links_that_the_same_connections_cross() -> None:
+def test_a_port_without_errors_that_only_sends_is_nothing_against_its_link() -> None:
+    view, _ = fabric()
+    lost = losses(view, {(1, 12): 0.002})
+    alone = find_lossy_link(view, None, lost)
+    assert weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {}, [(1, 12), (3, 1)])) == alone
+    received = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {}, [(12, 1), (3, 1)]))
+    assert received is not None and received.evidence[-1].startswith("against it: no symbol errors at node 12 port 1")
+
+
+CHAIN = [(1, 2), (2, 1), (2, 3), (3, 2), (1, 4), (4, 1), (4, 3), (3, 4)]
+
+
+def lossy_chain() -> tuple[View, Losses, LossyLink]:
+    """Twelve flows from node 1 to node 3, half of them over node 2, where they lose packets; and what is found by that alone.
+
+    One more comes there from node 5, too small to tell the two links apart.
+    """
     traffic = Traffic()
-    for number in range(12):
-        hops = (Hop(1, 2), Hop(2, 3), Hop(3, number)) if number < 6 else (Hop(1, 4), Hop(4, 3), Hop(3, number))
+    for number in range(13):
+        middle = 2 if number < 6 or number == 12 else 4
+        first = 5 if number == 12 else 1
+        hops = Hop(first, middle), Hop(middle, 3, ingress=first), Hop(3, number, ingress=middle)
         traffic.packet(number * 1000, *hops, flow=(f"10.0.0.{number}", f"10.0.1.{number}", 50000 + number))
     view = traffic.view()
     lost = losses(view, {(2, 3): 0.01})
+    lost.packets[12], lost.events[12] = 100, 0
     alone = find_lossy_link(view, None, lost)
-    assert alone is not None and alone.rivals
+    assert alone is not None and len(alone.rivals) == 1
+    return view, lost, alone
+
+
+def test_errors_choose_between_links_that_the_same_connections_cross() -> None:
+    view, lost, alone = lossy_chain()
     for bad in ((1, 2), (2, 3)):
-        found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {bad: 900}, [(1, 2), (2, 3), (1, 4), (4, 3)]))
+        found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {bad: 900}, CHAIN))
         assert found is not None and (found.node_id, found.port_id) == bad
         assert found.rivals == [] and found.doubt == "" and found.confidence > 0.8
         assert "none at 1 other links" in found.evidence[-1]
     for read in ([(1, 2)], [(1, 2), (2, 3)]):
         both = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", dict.fromkeys(read, 900), [*read, (1, 4), (4, 3)]))
         assert both is not None and len(both.rivals) == 1 and both.doubt.startswith("as good an explanation: node ")
+
+
+def test_a_rival_of_which_only_the_sender_was_read_stays_one() -> None:
+    view, lost, alone = lossy_chain()
+    read = [(2, 1), (2, 3), (1, 4), (4, 3)]
+    found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {(2, 1): 900}, read))
+    assert found is not None and (found.node_id, found.port_id) == (1, 2)
+    assert found.rivals == [(2, 3, 3)] and "none at" not in found.evidence[-1]
+
+
+@pytest.mark.parametrize("bad", [(1, 2), (2, 3)])
+def test_a_link_that_errors_choose_has_the_losses_of_its_own_paths(bad: tuple[int, int]) -> None:
+    view, lost, alone = lossy_chain()
+    found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {bad: 900}, CHAIN))
+    rows = [flow for flow in range(13) if crossing(view, flow, bad)]
+    assert found is not None and (found.node_id, found.port_id) == bad
+    assert (found.directions, found.packets, found.events) == (len(rows), lost.packets[rows].sum(), lost.events[rows].sum())
+    assert found.flows == rows
 
 
 def test_a_link_with_errors_needs_less_certainty_from_its_losses() -> None:
