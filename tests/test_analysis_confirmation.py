@@ -13,6 +13,7 @@ from view_factory import MS, START, Hop, Traffic
 from work_traffic import ring
 
 from int_analyzer.analysis.confidence import BEST
+from int_analyzer.analysis.congestion import capture_span
 from int_analyzer.analysis.losses.lossy_link import Losses, LossyLink, find_lossy_link
 from int_analyzer.analysis.outside.confirmation import ends_of_links, weigh_link
 from int_analyzer.analysis.outside.gpu import find_bounds, with_gpus
@@ -233,6 +234,38 @@ def test_a_summary_without_counters_has_no_part_of_them_and_with_some_says_how_f
     nothing = summarise(view, counters=Counters(strangers=["drops x"])).outside
     assert nothing is not None and nothing.strangers == 1
     assert nothing.notes == ["no series names a known port or host: nothing is joined"]
+
+
+def test_why_nothing_is_joined_is_told() -> None:
+    view = paused(200_000).view()
+    for counters, reason in ((Counters(strangers=["drops x"]), "no series names a known port or host"), (Counters(), "no series was read")):
+        outside = summarise(view, counters=counters).outside
+        assert outside is not None and outside.notes == [f"{reason}: nothing is joined"]
+    timeless = summarise(Traffic().view(), counters=Counters()).outside
+    assert timeless is not None and timeless.notes == ["the capture has no times: nothing is joined"]
+
+
+def test_one_stray_time_does_not_stretch_the_time_that_counters_are_asked_for() -> None:
+    traffic = paused(200_000)
+    view = traffic.view()
+    assert capture_span(view) == (view.counts["first_ns"], view.counts["last_ns"])
+    for years, kept in ((-20, 1), (20, 0)):
+        stray = dataclasses.replace(traffic, packets=list(traffic.packets))
+        stray.packet(years * 365 * 86_400 * SECOND, Hop(1, 2))
+        span = capture_span(stray.view())
+        assert span is not None and span[kept] == (view.counts["last_ns"] if kept else view.counts["first_ns"])
+        assert span[1] - span[0] < SECOND
+
+
+def test_series_of_one_port_are_added_up() -> None:
+    view, _ = fabric()
+    one = counted("symbol_errors", {(1, 12): 2})
+    witness = Witness(view, Profile(), Counters(one.series * 2))
+    testimony = witness.ask("symbol_errors", [(1, 12)], START, START + MS)
+    assert testimony.speaks and "4 symbol errors at node 1 port 12 from" in testimony.sentence
+    assert f"at {len(PORTS) - 1} other ports 0 in the median" in testimony.sentence
+    assert Witness(view, Profile(), one).ask("symbol_errors", [(1, 12)], START, START + MS).speaks is False
+    assert [(found.at, rise.amount) for found, rise in witness.risen("symbol_errors", START, START + MS)] == [((1, 12), 4)]
 
 
 def trained(late: float = 0.0) -> Summary:

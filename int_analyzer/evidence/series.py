@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,3 +120,16 @@ def build_series(metric: Metric, place: tuple[int | None, int | None, str | None
     time, value = time[order], value[order]
     latest = np.append(time[1:] != time[:-1], True)[: len(time)]
     return Series(metric, *place, time[latest], value[latest])
+
+
+def add_up(rises: Sequence[Rise]) -> Rise:
+    """The rise of several counters together; when, say those of them that rose notably."""
+    most = max(rise.amount for rise in rises)
+    notable = [rise for rise in rises if rise.first_ns and rise.amount >= NOTABLE * most]
+    return Rise(
+        amount=sum(rise.amount for rise in rises),
+        from_ns=min(rise.from_ns for rise in rises),
+        to_ns=max(rise.to_ns for rise in rises),
+        first_ns=min((rise.first_ns for rise in notable), default=0),
+        last_ns=max((rise.last_ns for rise in notable), default=0),
+    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from int_analyzer.analysis.cause import DEGRADED, PAUSED
 from int_analyzer.analysis.confidence import BEST
+from int_analyzer.analysis.congestion import capture_span
 from int_analyzer.analysis.losses.lossy_link import Link, Losses, LossyLink, find_lossy_link, name_rivals
 from int_analyzer.analysis.outside.testimony import REFUTED, SUPPORTED, At, Testimony, Witness
 from int_analyzer.analysis.root import ROOT, VICTIM
@@ -26,8 +27,9 @@ def weigh_link(view: View, profile: Profile, link: LossyLink | None, losses: Los
     """
     witness = Witness(view, profile, counters)
     ends = ends_of_links(view)
-    if link is None and len(view.flows.first_ns):
-        ports = {one.at for one, _ in witness.risen(SYMBOL_ERRORS, int(view.flows.first_ns.min()), int(view.flows.last_ns.max()))}
+    span = capture_span(view)
+    if link is None and span is not None:
+        ports = {one.at for one, _ in witness.risen(SYMBOL_ERRORS, *span)}
         link = find_lossy_link(view, profile, losses, [one for one, both in ends.items() if ports & set(both)]) if ports else None
     if link is None:
         return None
