@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from int_analyzer.analysis.congestion import capture_span
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
 from int_analyzer.errors import SourceError
@@ -158,7 +159,7 @@ def analyze(
         seconds=(last - first) / _NANOSECONDS if first is not None and last is not None else None,
         elapsed_seconds=0.0,
     )
-    counters = read_counters(evidence, first, last)
+    counters = read_counters(evidence, capture_span(view))
     summary = _completed(summarise(view, known, capture, reading.damages, counters), view, started)
     if output is not None:
         _write_state_rows(view, known, summary, Path(output))

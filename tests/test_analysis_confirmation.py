@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from roce_reference import folded
-from test_analysis_lossy_link import HOSTS, LEAVES, SPINES, fabric, losses
+from test_analysis_lossy_link import HOSTS, LEAVES, SPINES, crossing, fabric, losses
 from view_factory import MS, START, Hop, Traffic
 from work_traffic import ring
 
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.losses.lossy_link import LossyLink, find_lossy_link
+from int_analyzer.analysis.congestion import capture_span
+from int_analyzer.analysis.losses.lossy_link import Losses, LossyLink, find_lossy_link
 from int_analyzer.analysis.outside.confirmation import ends_of_links, weigh_link
 from int_analyzer.analysis.outside.gpu import find_bounds, with_gpus
 from int_analyzer.analysis.outside.testimony import REFUTED, Witness
@@ -21,6 +22,7 @@ from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Summary
 from int_analyzer.counter import METRICS
 from int_analyzer.evidence.series import Counters, build_series
+from int_analyzer.fold.view import View
 from int_analyzer.profile import Node, PortProfile, Profile, Units
 
 SECOND = 1_000_000_000
@@ -39,7 +41,9 @@ def counted(metric: str, rises: dict[tuple[int, int], float], ports: Sequence[tu
 
 def of_hosts(metric: str, values: dict[str, float]) -> Counters:
     """Levels of hosts."""
-    return Counters([build_series(METRICS[metric], (None, None, host), [0, 1], [value, value]) for host, value in values.items()])
+    return Counters(
+        [build_series(METRICS[metric], (None, None, host), [START, START + SECOND], [value, value]) for host, value in values.items()]
+    )
 
 
 def test_the_ends_of_a_link_are_the_port_that_sends_and_that_which_receives() -> None:
@@ -86,23 +90,65 @@ def test_counters_of_other_ports_or_times_say_nothing() -> None:
     assert weigh_link(view, Profile(), alone, lost, Counters(late)) == alone
 
 
-def test_errors_choose_between_links_that_the_same_connections_cross() -> None:
+def test_a_port_without_errors_that_only_sends_is_nothing_against_its_link() -> None:
+    view, _ = fabric()
+    lost = losses(view, {(1, 12): 0.002})
+    alone = find_lossy_link(view, None, lost)
+    assert weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {}, [(1, 12), (3, 1)])) == alone
+    received = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {}, [(12, 1), (3, 1)]))
+    assert received is not None and received.evidence[-1].startswith("against it: no symbol errors at node 12 port 1")
+
+
+CHAIN = [(1, 2), (2, 1), (2, 3), (3, 2), (1, 4), (4, 1), (4, 3), (3, 4)]
+
+
+def lossy_chain() -> tuple[View, Losses, LossyLink]:
+    """Twelve flows from node 1 to node 3, half of them over node 2, where they lose packets; and what is found by that alone.
+
+    One more comes there from node 5, too small to tell the two links apart.
+    """
     traffic = Traffic()
-    for number in range(12):
-        hops = (Hop(1, 2), Hop(2, 3), Hop(3, number)) if number < 6 else (Hop(1, 4), Hop(4, 3), Hop(3, number))
+    for number in range(13):
+        middle = 2 if number < 6 or number == 12 else 4
+        first = 5 if number == 12 else 1
+        hops = Hop(first, middle), Hop(middle, 3, ingress=first), Hop(3, number, ingress=middle)
         traffic.packet(number * 1000, *hops, flow=(f"10.0.0.{number}", f"10.0.1.{number}", 50000 + number))
     view = traffic.view()
     lost = losses(view, {(2, 3): 0.01})
+    lost.packets[12], lost.events[12] = 100, 0
     alone = find_lossy_link(view, None, lost)
-    assert alone is not None and alone.rivals
+    assert alone is not None and len(alone.rivals) == 1
+    return view, lost, alone
+
+
+def test_errors_choose_between_links_that_the_same_connections_cross() -> None:
+    view, lost, alone = lossy_chain()
     for bad in ((1, 2), (2, 3)):
-        found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {bad: 900}, [(1, 2), (2, 3), (1, 4), (4, 3)]))
+        found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {bad: 900}, CHAIN))
         assert found is not None and (found.node_id, found.port_id) == bad
         assert found.rivals == [] and found.doubt == "" and found.confidence > 0.8
         assert "none at 1 other links" in found.evidence[-1]
     for read in ([(1, 2)], [(1, 2), (2, 3)]):
         both = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", dict.fromkeys(read, 900), [*read, (1, 4), (4, 3)]))
         assert both is not None and len(both.rivals) == 1 and both.doubt.startswith("as good an explanation: node ")
+
+
+def test_a_rival_of_which_only_the_sender_was_read_stays_one() -> None:
+    view, lost, alone = lossy_chain()
+    read = [(2, 1), (2, 3), (1, 4), (4, 3)]
+    found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {(2, 1): 900}, read))
+    assert found is not None and (found.node_id, found.port_id) == (1, 2)
+    assert found.rivals == [(2, 3, 3)] and "none at" not in found.evidence[-1]
+
+
+@pytest.mark.parametrize("bad", [(1, 2), (2, 3)])
+def test_a_link_that_errors_choose_has_the_losses_of_its_own_paths(bad: tuple[int, int]) -> None:
+    view, lost, alone = lossy_chain()
+    found = weigh_link(view, Profile(), alone, lost, counted("symbol_errors", {bad: 900}, CHAIN))
+    rows = [flow for flow in range(13) if crossing(view, flow, bad)]
+    assert found is not None and (found.node_id, found.port_id) == bad
+    assert (found.directions, found.packets, found.events) == (len(rows), lost.packets[rows].sum(), lost.events[rows].sum())
+    assert found.flows == rows
 
 
 def test_a_link_with_errors_needs_less_certainty_from_its_losses() -> None:
@@ -190,6 +236,38 @@ def test_a_summary_without_counters_has_no_part_of_them_and_with_some_says_how_f
     assert nothing.notes == ["no series names a known port or host: nothing is joined"]
 
 
+def test_why_nothing_is_joined_is_told() -> None:
+    view = paused(200_000).view()
+    for counters, reason in ((Counters(strangers=["drops x"]), "no series names a known port or host"), (Counters(), "no series was read")):
+        outside = summarise(view, counters=counters).outside
+        assert outside is not None and outside.notes == [f"{reason}: nothing is joined"]
+    timeless = summarise(Traffic().view(), counters=Counters()).outside
+    assert timeless is not None and timeless.notes == ["the capture has no times: nothing is joined"]
+
+
+def test_one_stray_time_does_not_stretch_the_time_that_counters_are_asked_for() -> None:
+    traffic = paused(200_000)
+    view = traffic.view()
+    assert capture_span(view) == (view.counts["first_ns"], view.counts["last_ns"])
+    for years, kept in ((-20, 1), (20, 0)):
+        stray = dataclasses.replace(traffic, packets=list(traffic.packets))
+        stray.packet(years * 365 * 86_400 * SECOND, Hop(1, 2))
+        span = capture_span(stray.view())
+        assert span is not None and span[kept] == (view.counts["last_ns"] if kept else view.counts["first_ns"])
+        assert span[1] - span[0] < SECOND
+
+
+def test_series_of_one_port_are_added_up() -> None:
+    view, _ = fabric()
+    one = counted("symbol_errors", {(1, 12): 2})
+    witness = Witness(view, Profile(), Counters(one.series * 2))
+    testimony = witness.ask("symbol_errors", [(1, 12)], START, START + MS)
+    assert testimony.speaks and "4 symbol errors at node 1 port 12 from" in testimony.sentence
+    assert f"at {len(PORTS) - 1} other ports 0 in the median" in testimony.sentence
+    assert Witness(view, Profile(), one).ask("symbol_errors", [(1, 12)], START, START + MS).speaks is False
+    assert [(found.at, rise.amount) for found, rise in witness.risen("symbol_errors", START, START + MS)] == [((1, 12), 4)]
+
+
 def trained(late: float = 0.0) -> Summary:
     """A ring of five hosts; the third takes `late` µs longer from step 15 on."""
     packets, _ = ring(5, 40, lambda member, step: late if member == 2 and step >= 15 else 0.0)
@@ -203,9 +281,9 @@ def trained(late: float = 0.0) -> Summary:
 def test_iterations_are_bound_by_what_their_gpus_wait_for(busy: float, communication: float | None, bound: str) -> None:
     (job,) = [dataclasses.replace(job, communication_share=communication) for job in trained().jobs]
     hosts = {member.host: busy for member in job.members[:3]}
-    (found,) = find_bounds([job], of_hosts("gpu_busy", hosts), 0, 1)
+    (found,) = find_bounds([job], of_hosts("gpu_busy", hosts), START, START + SECOND)
     assert found.bound == bound and found.busy == pytest.approx(busy) and (found.members, found.measured) == (5, 3)
-    (stalled,) = find_bounds([job], of_hosts("gpu_stalled", {host: 1 - value for host, value in hosts.items()}), 0, 1)
+    (stalled,) = find_bounds([job], of_hosts("gpu_stalled", {host: 1 - value for host, value in hosts.items()}), START, START + SECOND)
     assert stalled.bound == bound
     assert find_bounds([job], Counters(), 0, 1) == []
 

@@ -30,9 +30,9 @@ def fabric() -> tuple[View, list[tuple[str, str]]]:
                         continue
                     number += 1
                     spine = int(rng.choice(SPINES))
-                    up = [Hop(source, spine), Hop(spine, target)] if source != target else []
+                    up = [Hop(source, spine), Hop(spine, target, ingress=source)] if source != target else []
                     flow = (f"10.0.{source}.{one}", f"10.0.{target}.{other}", 50000 + number)
-                    traffic.packet(number * 1000, *up, Hop(target, other), flow=flow)
+                    traffic.packet(number * 1000, *up, Hop(target, other, ingress=spine if up else -1), flow=flow)
                     pairs.append(flow[:2])
     return traffic.view(), pairs
 

@@ -68,6 +68,11 @@ def test_an_uplink_that_only_one_leaf_does_not_use_is_named() -> None:
     assert any("sends nothing over 14" in sentence and "fewer uplinks" in sentence for sentence in event.evidence)
 
 
+def test_a_difference_of_flows_without_bytes_is_named_at_a_port_that_the_node_uses() -> None:
+    found = only(fabric(by_flow(3, 1, (0.0, 0.5, 0.5)), 3, per_pair=8, size=lambda flow: 0))
+    assert found.node_id == 1 and found.next_id in (12, 13) and found.never_used == [11]
+
+
 def of_pairs(odd: int) -> Choice:
     """Leaf `odd` chooses by the two hosts alone, the others by the flow."""
 

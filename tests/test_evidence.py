@@ -69,6 +69,14 @@ def test_rows_become_series_by_metric_and_place_in_order_of_time(tmp_path: Path)
     assert sorted(time - NOW for one in read.series for time in one.time_ns.tolist()) == [0, SECOND // 4, SECOND, SECOND + 1, 2 * SECOND]
 
 
+def test_cards_of_one_host_are_told_apart_by_their_series(tmp_path: Path) -> None:
+    rows = [
+        f"178000000{second},,,gpu-7,retransmissions,{value},mlx{card}" for second in range(3) for card, value in ((0, 10**6), (1, second))
+    ]
+    cards = counters_of(tmp_path, *rows, header="time,node,port,host,metric,value,series\n").of_host("retransmissions", "10.0.0.7")
+    assert [one.value.tolist() for one in cards] == [[10**6] * 3, [0, 1, 2]]
+
+
 def test_a_counter_that_begins_again_goes_on_rising() -> None:
     rise = series([100, 150, 20, 30]).rise(NOW, NOW + 3 * SECOND)
     assert rise is not None and rise.amount == 50 + 20 + 10
@@ -96,6 +104,11 @@ def test_a_level_is_the_mean_of_its_readings_or_the_last_one_before() -> None:
     assert busy.mean(NOW, NOW + SECOND) == pytest.approx(0.3)
     assert busy.mean(NOW + SECOND + 1, NOW + SECOND + 2) == 0.4
     assert busy.mean(NOW - 2, NOW - 1) is None
+    assert busy.mean(NOW + 4 * SECOND, NOW + 5 * SECOND) == 0.9
+
+
+def test_a_level_that_is_older_than_two_intervals_is_not_known() -> None:
+    assert series([0.2, 0.4, 0.9], "gpu_busy").mean(NOW + 4 * SECOND + 1, NOW + 5 * SECOND) is None
 
 
 def test_the_interval_is_that_of_the_coarsest_series() -> None:
@@ -119,11 +132,12 @@ def test_what_cannot_be_used_is_counted_by_reason(tmp_path: Path) -> None:
         "1780000000,spine0,to-leaf3,,temperature,7",
         "1780000000,spine0,to-leaf3,,drops,NaN",
         "1780000000,spine0,to-leaf3,,drops,",
+        "1780000000,spine0,to-leaf3,,drops,1e400",
         "",
     )
     assert read.series == []
     assert read.strangers == ["symbol_errors spine9 to-leaf3", "symbol_errors spine0 to-nowhere", "gpu_busy gpu-99"]
-    assert read.ignored == {"unknown-metric": 1, "no-value": 2}
+    assert read.ignored == {"unknown-metric": 1, "no-value": 3}
 
 
 @pytest.mark.parametrize(
@@ -137,6 +151,9 @@ def test_what_cannot_be_used_is_counted_by_reason(tmp_path: Path) -> None:
         (HEADER, "1780000000,spine0,4,,drops,many", "line 2: value 'many' is no number"),
         (HEADER, "1780000000,spine0,4", "line 2 has 3 columns, the first line 6"),
         (HEADER, "1780000000000000000,spine0,4,,drops,1", "line 2: time '1780000000000000000' is neither"),
+        (HEADER, "99999999999,spine0,4,,drops,1", "line 2: time '99999999999' is too far off"),
+        (HEADER, "9999-12-31T00:00:00Z,spine0,4,,drops,1", "line 2: time '9999-12-31T00:00:00Z' is too far off"),
+        (HEADER, "1780000000,spine0,4,,drops,1\n1780000000.0,spine0,4,,drops,2", "line 3: a second reading at this time"),
     ],
 )
 def test_a_mistake_in_a_file_is_told_with_its_line(tmp_path: Path, header: str, row: str, message: str) -> None:
@@ -294,7 +311,12 @@ def test_what_a_prometheus_refuses_is_told_in_one_line(answer: Any, message: str
     ("url", "profile", "message"),
     [
         ("prometheus:9090", PROFILE, "is no address of a Prometheus"),
+        ("http://[::1", PROFILE, "is no address of a Prometheus"),
+        ("http://prometheus:99999", PROFILE, "is no address of a Prometheus"),
         ("http://me:secret@prometheus:9090", PROFILE, "no user and password in the address"),
+        ("http://me:secret@[::1", PROFILE, "no user and password in the address"),
+        ("http://prometheus:9090/?token=secret", PROFILE, "no user and password in the address, and no query"),
+        ("http://prometheus:9090/#secret", PROFILE, "no user and password in the address, and no query"),
         ("http://127.0.0.1:9", Profile(), "the profile has no queries"),
         ("http://127.0.0.1:9", PROFILE, "no answer of a Prometheus: .*refused"),
     ],

@@ -81,6 +81,8 @@ class Traffic:
         hops_seen = sum(len(seen) for seen in per_queue.values())
         counts = {
             "packets": len(packets),
+            "first_ns": packets[0][0] if packets else 0,
+            "last_ns": packets[-1][0] if packets else 0,
             "bytes": sum(packet[3] for packet in packets),
             "telemetry_packets": sum(1 for packet in packets if packet[1]),
             "hops": hops_seen,

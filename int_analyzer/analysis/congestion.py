@@ -146,9 +146,23 @@ def latency_judged(view: View, units: QueueUnits) -> Array:
 
 def capture_start(buckets: BucketView) -> int:
     """Start of the first bucket; but a few that stand an hour or more before all others are a damaged time, not the start."""
+    return _bucket_times(buckets)[0]
+
+
+def capture_span(view: View) -> tuple[int, int] | None:
+    """Times of the first and the last packet, but none that lies an hour or more from the buckets; None for a capture without times."""
+    first, last = view.counts.get("first_ns", 0), view.counts.get("last_ns", 0)
+    if not first or not len(view.buckets.start_ns):
+        return (first, last) if first else None
+    start, end = _bucket_times(view.buckets)
+    return (start if start - first > STRAY_NS else first), (end if last - end > STRAY_NS else last)
+
+
+def _bucket_times(buckets: BucketView) -> tuple[int, int]:
     starts = np.sort(buckets.start_ns)
     pieces = np.split(starts, np.flatnonzero(np.diff(starts) > STRAY_NS) + 1)
-    return next(int(piece[0]) for piece in pieces if len(piece) >= STRAY_SHARE * len(starts))
+    usual = [piece for piece in pieces if len(piece) >= STRAY_SHARE * len(starts)]
+    return int(usual[0][0]), int(usual[-1][-1]) + buckets.width_ns
 
 
 def active_times(buckets: BucketView) -> tuple[Array, Array]:

@@ -168,7 +168,7 @@ def _compare(spreads: dict[int, _Spread], node: int, others: list[int], nodes: i
         return None
     if not hash_differs and _surprise(*effective) < CERTAIN + np.log(nodes):
         return None
-    most = int(np.argmax(share - elsewhere))
+    most = max((position for position, following in enumerate(nexts) if following in own.ports), key=lambda at: share[at] - elsewhere[at])
     return Difference(
         node_id=node,
         next_id=nexts[most],

@@ -41,11 +41,11 @@ class Prometheus:
     """A Prometheus by its URL (a path before /api may be part of it). `token_file` holds a bearer token. Raises EvidenceError."""
 
     def __init__(self, url: str, profile: Profile, token_file: str | Path | None = None, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if set("@?#") & set(url):
+            # it may hold a secret, so it is not repeated
+            raise EvidenceError("Prometheus", "no user and password in the address, and no query: give a file with a token")
+        if not _is_address(url):
             raise EvidenceError(url, "is no address of a Prometheus: http://HOST:9090")
-        if parts.username is not None:
-            raise EvidenceError(f"{parts.scheme}://{parts.hostname}", "no user and password in the address: give a file with a token")
         if not profile.counters:
             raise EvidenceError(url, "the profile has no queries: add [counters.symbol_errors] and others (docs/evidence.md)")
         self._url, self._timeout = url.rstrip("/"), timeout_seconds
@@ -111,6 +111,14 @@ class Prometheus:
         if not isinstance(document, dict) or document.get("status") != "success":
             raise EvidenceError(self._url, f"{of}no answer of a Prometheus")
         return document.get("data")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _token(path: str | Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,12 +56,13 @@ class Series:
         return self._rise(first, last) if 0 <= first < last < len(self.time_ns) else None
 
     def mean(self, start_ns: int, end_ns: int) -> float | None:
-        """Mean of the readings of a time, of the nearest one before it if there is none; None without any."""
+        """Mean of the readings of a time, else the last one before it unless that is older than two intervals; None without any."""
         within = (self.time_ns >= start_ns) & (self.time_ns <= end_ns)
         if within.any():
             return float(self.value[within].mean())
         before = int(np.searchsorted(self.time_ns, start_ns, "right")) - 1
-        return float(self.value[before]) if before >= 0 else None
+        fresh = before >= 0 and start_ns - int(self.time_ns[before]) <= 2 * self.interval_ns
+        return float(self.value[before]) if fresh else None
 
     def _rise(self, first: int, last: int) -> Rise:
         steps = np.diff(self.value[first : last + 1])
@@ -119,3 +120,16 @@ def build_series(metric: Metric, place: tuple[int | None, int | None, str | None
     time, value = time[order], value[order]
     latest = np.append(time[1:] != time[:-1], True)[: len(time)]
     return Series(metric, *place, time[latest], value[latest])
+
+
+def add_up(rises: Sequence[Rise]) -> Rise:
+    """The rise of several counters together; when, say those of them that rose notably."""
+    most = max(rise.amount for rise in rises)
+    notable = [rise for rise in rises if rise.first_ns and rise.amount >= NOTABLE * most]
+    return Rise(
+        amount=sum(rise.amount for rise in rises),
+        from_ns=min(rise.from_ns for rise in rises),
+        to_ns=max(rise.to_ns for rise in rises),
+        first_ns=min((rise.first_ns for rise in notable), default=0),
+        last_ns=max((rise.last_ns for rise in notable), default=0),
+    )

@@ -16,12 +16,12 @@ class CounterSource(Protocol):
         ...
 
 
-def read_counters(sources: Sequence[CounterSource], start_ns: int | None, end_ns: int | None) -> Counters | None:
-    """What all sources say of the time of a capture; None without sources, nothing of a capture without times."""
+def read_counters(sources: Sequence[CounterSource], span: tuple[int, int] | None) -> Counters | None:
+    """What all sources say of a time, ns since 1970; None without sources, nothing of a capture without times."""
     if not sources:
         return None
     counters = Counters()
-    if start_ns is not None and end_ns is not None:
+    if span is not None:
         for source in sources:
-            counters = counters.joined(source.read(start_ns, end_ns))
+            counters = counters.joined(source.read(*span))
     return counters

@@ -12,7 +12,7 @@ from int_analyzer.report.grid import Grid
 def outside_lines(outside: OutsideSummary, top: int) -> Iterator[tuple[str, str]]:
     """(label, text) of every line of the section; a label is empty where the line continues the one before."""
     series = " · ".join(f"{name}: {count}" for name, count in sorted(outside.series.items())) or "none"
-    yield "counters", f"{', '.join(outside.sources)}: {figure.things(outside.readings, 'reading')} of series {series}"
+    yield "counters", f"{', '.join(outside.sources) or 'no source'}: {figure.things(outside.readings, 'reading')} of series {series}"
     grid = Grid(right=(0,))
     for rise in outside.rises[:top]:
         grid.add(f"{rise.amount:.0f}", rise.metric.replace("_", " "), _place(rise), f"{_clock(rise.first_ns)} to {_clock(rise.last_ns)}")

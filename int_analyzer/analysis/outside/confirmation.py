@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from int_analyzer.analysis.cause import DEGRADED, PAUSED
 from int_analyzer.analysis.confidence import BEST
+from int_analyzer.analysis.congestion import capture_span
 from int_analyzer.analysis.losses.lossy_link import Link, Losses, LossyLink, find_lossy_link, name_rivals
 from int_analyzer.analysis.outside.testimony import REFUTED, SUPPORTED, At, Testimony, Witness
 from int_analyzer.analysis.root import ROOT, VICTIM
@@ -26,17 +27,20 @@ def weigh_link(view: View, profile: Profile, link: LossyLink | None, losses: Los
     """
     witness = Witness(view, profile, counters)
     ends = ends_of_links(view)
-    if link is None and len(view.flows.first_ns):
-        ports = {one.at for one, _ in witness.risen(SYMBOL_ERRORS, int(view.flows.first_ns.min()), int(view.flows.last_ns.max()))}
+    span = capture_span(view)
+    if link is None and span is not None:
+        ports = {one.at for one, _ in witness.risen(SYMBOL_ERRORS, *span)}
         link = find_lossy_link(view, profile, losses, [one for one, both in ends.items() if ports & set(both)]) if ports else None
     if link is None:
         return None
-    senders = {view.flows.src[flow] for flow in link.events_of}
-    link = replace(link, evidence=[*link.evidence, *witness.ask_hosts(RETRANSMISSIONS, senders, link.start_ns, link.end_ns)])
     asked = {one: _ask_ends(witness, ends, one, link) for one in [_key(link), *link.rivals]}
     bad = [one for one, testimony in asked.items() if testimony.speaks]
-    if asked[_key(link)].speaks or len(bad) == 1:
-        return _confirmed(profile, link, bad[0], asked)
+    if not asked[_key(link)].speaks and len(bad) == 1:
+        link = _exchanged(view, profile, link, bad[0], losses)
+    senders = {view.flows.src[flow] for flow in link.events_of}
+    link = replace(link, evidence=[*link.evidence, *witness.ask_hosts(RETRANSMISSIONS, senders, link.start_ns, link.end_ns)])
+    if asked[_key(link)].speaks:
+        return _confirmed(profile, link, asked)
     if bad or asked[_key(link)].speaks is None:
         return link
     against = f"against it: {asked[_key(link)].sentence}"
@@ -73,24 +77,34 @@ def _key(link: LossyLink) -> Link:
 
 
 def _ask_ends(witness: Witness, ends: dict[Link, list[At]], link: Link, lossy: LossyLink) -> Testimony:
-    return witness.ask(SYMBOL_ERRORS, ends.get(link, [link[:2]]), lossy.start_ns, lossy.end_ns)
+    """What symbol errors at both ends say. A port counts what it receives: that the sending one has none is nothing against the link."""
+    both = ends.get(link, [link[:2]])
+    testimony = witness.ask(SYMBOL_ERRORS, both, lossy.start_ns, lossy.end_ns)
+    received = witness.ask(SYMBOL_ERRORS, both[1:], lossy.start_ns, lossy.end_ns)
+    return Testimony(None, "") if testimony.speaks is False and received.speaks is None else testimony
 
 
-def _confirmed(profile: Profile, link: LossyLink, bad: Link, asked: dict[Link, Testimony]) -> LossyLink:
-    """The link whose cable has errors; of what was as good an explanation only that is left of which it is not known to have none."""
-    rivals = [one for one, testimony in asked.items() if one != bad and testimony.speaks is not False]
+def _exchanged(view: View, profile: Profile, link: LossyLink, rival: Link, losses: Losses) -> LossyLink:
+    """A rival in the place of a link, with the losses of its own paths; what else explains them as well stays, and so the doubt."""
+    rivals = [one for one in (_key(link), *link.rivals) if one != rival]
+    own = find_lossy_link(view, profile, losses, [rival])
+    if own is None:
+        return replace(link, node_id=rival[0], port_id=rival[1], to_node_id=rival[2], rivals=rivals)
+    return replace(own, rivals=rivals, confidence=own.confidence / (1 + len(rivals)))
+
+
+def _confirmed(profile: Profile, link: LossyLink, asked: dict[Link, Testimony]) -> LossyLink:
+    """A link whose cable has errors; of what was as good an explanation only that is left of which it is not known to have none."""
+    rivals = [one for one in link.rivals if asked[one].speaks is not False]
     ruled_out = len(link.rivals) - len(rivals)
     more = f"; none at {ruled_out} other links that the same connections cross" if ruled_out else ""
     confidence = min(1.0, link.confidence * (1 + len(link.rivals)) / (1 + len(rivals)))
     return replace(
         link,
-        node_id=bad[0],
-        port_id=bad[1],
-        to_node_id=bad[2],
         rivals=rivals,
         doubt=name_rivals(profile, rivals),
         confidence=1 - (1 - confidence) * SUPPORTED,
-        evidence=[*link.evidence, asked[bad].sentence + more],
+        evidence=[*link.evidence, asked[_key(link)].sentence + more],
     )
 
 

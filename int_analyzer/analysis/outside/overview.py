@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from int_analyzer.analysis.congestion import capture_span
 from int_analyzer.analysis.outside.gpu import find_bounds
 from int_analyzer.analysis.outside.outside_summary import CounterRise, OutsideSummary
 from int_analyzer.analysis.outside.testimony import Witness
@@ -19,7 +20,8 @@ MOST_RISES, MOST_NAMES = 50, 5
 
 def sum_up_outside(view: View, profile: Profile, counters: Counters, jobs: Sequence[JobSummary]) -> OutsideSummary:
     """What counters say of the capture's time; counters that clearly rose, most first within their metric."""
-    start_ns, end_ns = view.counts.get("first_ns", 0), view.counts.get("last_ns", 0)
+    span = capture_span(view)
+    start_ns, end_ns = span if span is not None else (0, 0)
     witness = Witness(view, profile, counters)
     metrics = sorted({one.metric.name for one in counters.series if one.metric.rises})
     rises = [_rise(profile, one, rise) for name in metrics for one, rise in witness.risen(name, start_ns, end_ns)]
@@ -33,7 +35,7 @@ def sum_up_outside(view: View, profile: Profile, counters: Counters, jobs: Seque
         ignored=counters.ignored,
         rises=rises[:MOST_RISES],
         jobs=find_bounds(jobs, counters, start_ns, end_ns),
-        notes=_notes(counters, start_ns, end_ns),
+        notes=_notes(counters, span),
     )
 
 
@@ -52,11 +54,14 @@ def _rise(profile: Profile, one: Series, rise: Rise) -> CounterRise:
     )
 
 
-def _notes(counters: Counters, start_ns: int, end_ns: int) -> list[str]:
+def _notes(counters: Counters, span: tuple[int, int] | None) -> list[str]:
+    if span is None:
+        return ["the capture has no times: nothing is joined"]
     notes = []
+    start_ns, end_ns = span
     interval_ns = counters.interval_ns
     if not counters.series:
-        notes.append("no series names a known port or host: nothing is joined")
+        notes.append(f"no series {'names a known port or host' if counters.strangers else 'was read'}: nothing is joined")
     elif not any(one.time_ns[0] <= end_ns and one.time_ns[-1] >= start_ns for one in counters.series):
         notes.append("no reading lies in the time of the capture: nothing is joined")
     if interval_ns is not None:

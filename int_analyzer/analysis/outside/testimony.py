@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ import numpy as np
 from int_analyzer.analysis.losses.recovery import moment
 from int_analyzer.analysis.wording import plain
 from int_analyzer.counter import METRICS
-from int_analyzer.evidence.series import Counters, Rise, Series
+from int_analyzer.evidence.place import Place
+from int_analyzer.evidence.series import Counters, Rise, Series, add_up
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
 
@@ -43,27 +45,24 @@ class Witness:
     def ask(self, metric: str, ports: Collection[At], start_ns: int, end_ns: int) -> Testimony:
         """Whether a counter of any of these ports rose in a time. What a reading says may have come up to an interval earlier."""
         what = METRICS[metric].unit
-        rises = [(one, self._rise(one, start_ns, end_ns)) for one in self._counters.of_ports(metric, ports)]
-        known = [(one, rise) for one, rise in rises if rise is not None]
+        rises = self._rises(metric, start_ns, end_ns)
+        known = [(series, rise) for series, rise in rises if series[0].at in ports]
         if not known:
             return Testimony(None, "")
-        usual, others = self._usual(metric, ports, start_ns, end_ns)
+        others = [rise.amount for series, rise in rises if series[0].at not in ports]
+        usual = float(np.median(others)) if others else 0.0
         most, rise = max(known, key=lambda pair: pair[1].amount)
-        seen = f"read every {plain(most.interval_ns / 1e9)} s"
-        elsewhere = f"; at {others} other ports {plain(usual)} in the median" if others else ""
+        seen = f"read every {plain(most[0].interval_ns / 1e9)} s"
+        elsewhere = f"; at {len(others)} other ports {plain(usual)} in the median" if others else ""
         if rise.amount < max(FEWEST, CLEARER * usual):
-            where = " and ".join(self._name(one) for one, _ in known)
+            where = " and ".join(self._name(series[0]) for series, _ in known)
             return Testimony(False, f"{_amount(rise, what)} at {where} in this time ({seen}){elsewhere}")
         when = f"from {moment(self._view, rise.first_ns, 3)} to {moment(self._view, rise.last_ns, 3)} ({seen}){_around(most, rise)}"
-        return Testimony(True, f"{_amount(rise, what)} at {self._name(most)} {when}{elsewhere}")
+        return Testimony(True, f"{_amount(rise, what)} at {self._name(most[0])} {when}{elsewhere}")
 
     def ask_hosts(self, metric: str, hosts: Collection[str], start_ns: int, end_ns: int) -> list[str]:
         """What counters of some hosts did meanwhile, and those of others, in a sentence; nothing where nobody read them."""
-        amounts: dict[str, float] = {}
-        for one in self._counters.of_metric(metric):
-            rise = self._rise(one, start_ns, end_ns)
-            if rise is not None and one.host is not None:
-                amounts[one.host] = amounts.get(one.host, 0.0) + rise.amount
+        amounts = {series[0].host: rise.amount for series, rise in self._rises(metric, start_ns, end_ns)}
         own = [amount for host, amount in amounts.items() if host in hosts]
         others = [amount for host, amount in amounts.items() if host not in hosts]
         if not own:
@@ -73,8 +72,8 @@ class Witness:
         return [told + more + (f"; those of {len(others)} others {plain(float(np.median(others)))}" if others else "")]
 
     def risen(self, metric: str, start_ns: int, end_ns: int) -> list[tuple[Series, Rise]]:
-        """All series of a metric that clearly rose in a time, most first."""
-        found = [(one, rise) for one in self._counters.of_metric(metric) if (rise := self._rise(one, start_ns, end_ns)) is not None]
+        """The places where a metric clearly rose in a time, most first: the first series of each, and the rise of all."""
+        found = [(series[0], rise) for series, rise in self._rises(metric, start_ns, end_ns)]
         found.sort(key=lambda pair: -pair[1].amount)
         # The median of the others, of two the lower (both ends of a cable may have errors): for those above it one place further down.
         middle = (len(found) - 1) // 2
@@ -93,21 +92,24 @@ class Witness:
         node = ABSENT if series.node_id is None else series.node_id
         return f"node {self._profile.node_name(node)} port {self._profile.port_name(node, series.port_id)}"
 
-    def _rise(self, series: Series, start_ns: int, end_ns: int) -> Rise | None:
-        return series.rise(start_ns, end_ns + series.interval_ns) or series.rise(start_ns, end_ns)
+    def _rises(self, metric: str, start_ns: int, end_ns: int) -> list[tuple[list[Series], Rise]]:
+        """By place, where it was read: its series (one a priority, or a card), and what they rose by together."""
+        places: dict[Place, list[tuple[Series, Rise]]] = defaultdict(list)
+        for one in self._counters.of_metric(metric):
+            rise = one.rise(start_ns, end_ns + one.interval_ns) or one.rise(start_ns, end_ns)
+            if rise is not None:
+                places[one.node_id, one.port_id, one.host].append((one, rise))
+        return [([one for one, _ in read], add_up([rise for _, rise in read])) for read in places.values()]
 
-    def _usual(self, metric: str, ports: Collection[At], start_ns: int, end_ns: int) -> tuple[float, int]:
-        """Median rise at other ports, and how many these are."""
-        others = [one for one in self._counters.of_metric(metric) if one.at not in ports]
-        rises = [rise.amount for one in others if (rise := self._rise(one, start_ns, end_ns)) is not None]
-        return (float(np.median(rises)) if rises else 0.0), len(rises)
 
-
-def _around(series: Series, rise: Rise) -> str:
-    """What the counter did before and after, behind a comma: since when, and whether it is over; "" if nobody read it then."""
-    before = series.rise(int(series.time_ns[0]), rise.first_ns) if rise.first_ns > series.time_ns[0] else None
-    after = series.rise(rise.last_ns, int(series.time_ns[-1])) if rise.last_ns < series.time_ns[-1] else None
-    told = [f"{plain(part.amount, 12)} {word}" for part, word in ((before, "before"), (after, "since")) if part is not None]
+def _around(series: list[Series], rise: Rise) -> str:
+    """What the counters did before and after, behind a comma: since when, and whether it is over; "" if nobody read them then."""
+    before = [one.rise(int(one.time_ns[0]), rise.first_ns) for one in series if rise.first_ns > one.time_ns[0]]
+    after = [one.rise(rise.last_ns, int(one.time_ns[-1])) for one in series if rise.last_ns < one.time_ns[-1]]
+    told = []
+    for parts, word in ((before, "before"), (after, "since")):
+        known = [part.amount for part in parts if part is not None]
+        told += [f"{plain(sum(known), 12)} {word}"] if known else []
     return f", {' and '.join(told)}" if told else ""
 
 
