@@ -1,4 +1,4 @@
-/* In-band telemetry for Tofino (TNA): INT-MD, INT-MX and INT-XD v2.1 over UDP for RoCEv2, IOAM trace for IPv6.
+/* In-band telemetry for Tofino (TNA): INT-MD, INT-MX and INT-XD v2.1 over UDP for RoCEv2, on Tofino 2 IOAM trace for IPv6.
  *
  * The same roles, files, headers and constants as for BMv2; what differs is said where it does. Reads as the pipelines:
  *
@@ -11,7 +11,7 @@
 
 #include <core.p4>
 #if __TARGET_TOFINO__ == 1
-#define WITHOUT_IOAM // its 12 stages and its header space have no room for both
+#define WITHOUT_IOAM // with it the compiler found no allocation of header space in 15 minutes
 #include <tna.p4>
 #else
 #include <t2na.p4>

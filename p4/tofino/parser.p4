@@ -177,11 +177,13 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         }
     }
 
+    @dontmerge("egress")
     state parse_copied_ipv4 {
         packet.extract(hdr.ipv4);
         transition accept;
     }
 
+    @dontmerge("egress")
     state parse_copied_ipv6 {
         packet.extract(hdr.ipv6);
         transition accept;

@@ -144,12 +144,12 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
         hdr.trace.node0 = { 0, 0, 0, 0, 0, 0 };
     }
 
-    // A step each: an action of Tofino does nothing to what it has just made.
     action length_with_trace() {
         meta.length = hdr.ipv6.payload_len + (40 + ((bit<16>)TRACE_HEADER_WORDS << 2));
     }
 #endif
 
+    // A step each: an action of Tofino does nothing to what it has just made.
     action length_with_int() {
         meta.length = hdr.ipv4.total_len + 16;
     }
