@@ -113,8 +113,8 @@ def test_the_shipped_program_is_what_the_sources_compile_to(tmp_path: Path) -> N
     subprocess.run(["make", "-C", str(tmp_path / "p4"), "check", shipped], check=True, capture_output=True)
 
 
-def complete(sources: Path, output: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, ROOT / "p4/complete.py", sources, output], capture_output=True, text=True, check=False)
+def complete(sources: Path, output: Path, *stages: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, ROOT / "p4/complete.py", sources, output, *stages], capture_output=True, text=True, check=False)
 
 
 def test_every_parser_state_and_table_of_the_sources_is_in_the_shipped_program() -> None:
@@ -129,6 +129,15 @@ def test_a_branch_that_a_compiler_dropped_is_named(tmp_path: Path) -> None:
     assert done.stderr.strip() == f"{program}: not there: parse_ioam_full"
 
 
+def test_a_program_that_fills_more_stages_than_the_chip_has_is_refused(tmp_path: Path) -> None:
+    program = tmp_path / "int.bfa"
+    program.write_text(PROGRAM.read_text() + "\nstage 11 ingress:\nstage 12 egress:\n")
+    assert complete(ROOT / "p4/bmv2", program, "13").returncode == 0
+    done = complete(ROOT / "p4/bmv2", program, "12")
+    assert done.returncode == 1
+    assert done.stderr.strip() == f"{program}: 13 stages, and the chip has 12"
+
+
 def test_both_targets_have_the_same_files_and_the_same_states_of_int() -> None:
     bmv2, tofino = ({path.name for path in (ROOT / "p4" / target).glob("*.p4")} for target in ("bmv2", "tofino"))
     assert bmv2 == tofino
@@ -138,12 +147,13 @@ def test_both_targets_have_the_same_files_and_the_same_states_of_int() -> None:
 
 
 @pytest.mark.skipif(shutil.which("p4c-bm2-ss") is None, reason="no p4c-bm2-ss")
-def test_the_tofino_program_passes_the_type_checker(tmp_path: Path) -> None:
+@pytest.mark.parametrize("generation", [1, 2])
+def test_the_tofino_program_passes_the_type_checker(tmp_path: Path, generation: int) -> None:
     """The frontend is the same for all targets: the BMv2 compiler reads the program to its end, and then misses its own main package."""
-    command = ["p4c-bm2-ss", "-D__TARGET_TOFINO__=1", "--std", "p4-16", "--arch", "v1model", "-o", tmp_path / "int.json"]
+    command = ["p4c-bm2-ss", f"-D__TARGET_TOFINO__={generation}", "--std", "p4-16", "--arch", "v1model", "-o", tmp_path / "int.json"]
     done = subprocess.run([*command, ROOT / "p4/tofino/int.p4"], capture_output=True, text=True, check=False)
-    if "tna.p4" in done.stderr and "No such file" in done.stderr:
-        pytest.skip("this p4c has no tna.p4")
+    if "na.p4" in done.stderr and "No such file" in done.stderr:
+        pytest.skip("this p4c has no tna.p4 and t2na.p4")
     errors = [line for line in done.stderr.splitlines() if "error:" in line]
     assert len(errors) == 1, done.stderr
     assert "package Switch: main package" in errors[0]

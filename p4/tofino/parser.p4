@@ -9,10 +9,6 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
     state start {
         packet.extract(intrinsic);
         packet.advance(PORT_METADATA_SIZE);
-        transition parse_ethernet;
-    }
-
-    state parse_ethernet {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
             ETHERTYPE_IPV4: parse_ipv4;
@@ -62,19 +58,28 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
         }
     }
 
+    // Looked at before it is taken up: what the compiler keeps back for a later state it may take up in the wrong place.
     state parse_shim {
-        packet.extract(hdr.int_shim);
-        transition select(hdr.int_shim.type, hdr.int_shim.npt, packet.lookahead<bit<4>>()) {
-            (INT_TYPE_MD, INT_NPT_PORT, INT_VERSION): parse_original_port;
-            (INT_TYPE_MX, INT_NPT_PORT, INT_VERSION): parse_original_port;
-            (INT_TYPE_MD, INT_NPT_DSCP, INT_VERSION): parse_int;
-            (INT_TYPE_MX, INT_NPT_DSCP, INT_VERSION): parse_int;
+        transition select(packet.lookahead<bit<6>>(), packet.lookahead<bit<36>>()[3:0]) {
+            (INT_TYPE_MD ++ INT_NPT_PORT, INT_VERSION): parse_original_port;
+            (INT_TYPE_MX ++ INT_NPT_PORT, INT_VERSION): parse_original_port;
+            (INT_TYPE_MD ++ INT_NPT_DSCP, INT_VERSION): parse_original_dscp;
+            (INT_TYPE_MX ++ INT_NPT_DSCP, INT_VERSION): parse_original_dscp;
             default: accept;
         }
     }
 
+    // else the compiler joins it to the one before, and its name, which complete.py looks for, is lost
+    @dontmerge("ingress")
     state parse_original_port {
+        packet.extract(hdr.int_shim);
         meta.udp_port = hdr.int_shim.next;
+        transition parse_int;
+    }
+
+    @dontmerge("ingress")
+    state parse_original_dscp {
+        packet.extract(hdr.int_shim);
         transition parse_int;
     }
 
@@ -100,7 +105,6 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
         }
     }
 
-    // Looked at before it is taken up: what loads the counter may not be what is compared.
     state parse_local_shim {
         transition select(packet.lookahead<bit<6>>(), packet.lookahead<bit<36>>()[3:0]) {
             (INT_TYPE_MD ++ INT_NPT_PORT, INT_VERSION): parse_local_original_port;
@@ -126,10 +130,6 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
 
     state parse_local_int {
         packet.extract(hdr.int_header);
-        transition walk_over;
-    }
-
-    state walk_over {
         transition select(counter.is_zero()) {
             true: accept;
             false: walk_a_word;
@@ -139,7 +139,10 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
     state walk_a_word {
         packet.advance(32);
         counter.decrement(8w1);
-        transition walk_over;
+        transition select(counter.is_zero()) {
+            true: accept;
+            false: walk_a_word;
+        }
     }
 }
 
@@ -155,16 +158,17 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
 
     state parse_bridge {
         packet.extract(hdr.bridge);
-        transition parse_ethernet;
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ether_type) {
+            ETHERTYPE_IPV4: parse_ipv4;
+            ETHERTYPE_IPV6: parse_ipv6;
+            default: accept;
+        }
     }
 
     // a copy is not looked into further than its length
     state parse_mirror {
         packet.extract(meta.mirror);
-        transition parse_copy;
-    }
-
-    state parse_copy {
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
             ETHERTYPE_IPV4: parse_copied_ipv4;
@@ -173,23 +177,16 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         }
     }
 
+    @dontmerge("egress")
     state parse_copied_ipv4 {
         packet.extract(hdr.ipv4);
         transition accept;
     }
 
+    @dontmerge("egress")
     state parse_copied_ipv6 {
         packet.extract(hdr.ipv6);
         transition accept;
-    }
-
-    state parse_ethernet {
-        packet.extract(hdr.ethernet);
-        transition select(hdr.ethernet.ether_type) {
-            ETHERTYPE_IPV4: parse_ipv4;
-            ETHERTYPE_IPV6: parse_ipv6;
-            default: accept;
-        }
     }
 
     state parse_ipv4 {
@@ -204,7 +201,9 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         packet.extract(hdr.ipv6);
         transition select(hdr.ipv6.next_header) {
             PROTOCOL_UDP: parse_udp6;
+#ifndef WITHOUT_IOAM
             PROTOCOL_HOP_BY_HOP: check_hop_by_hop;
+#endif
             default: accept;
         }
     }
@@ -217,6 +216,7 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         }
     }
 
+#ifndef WITHOUT_IOAM
     // nothing but our trace, of the size that our sources give it
     state check_hop_by_hop {
         transition select(packet.lookahead<bit<16>>()) {
@@ -255,6 +255,7 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         packet.extract(hdr.trace.node0);
         transition accept;
     }
+#endif
 
     state parse_udp {
         packet.extract(hdr.udp);
@@ -341,11 +342,13 @@ control IntEgressDeparser(packet_out packet, inout headers_t hdr, in egress_meta
         packet.emit(hdr.ethernet);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.ipv6);
+#ifndef WITHOUT_IOAM
         packet.emit(hdr.hop_by_hop);
         packet.emit(hdr.ioam);
         packet.emit(hdr.trace.node2);
         packet.emit(hdr.trace.node1);
         packet.emit(hdr.trace.node0);
+#endif
         packet.emit(hdr.udp);
         packet.emit(hdr.int_shim);
         packet.emit(hdr.int_header);

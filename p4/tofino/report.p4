@@ -58,6 +58,9 @@ control Decide(inout headers_t hdr, inout egress_metadata_t meta, in egress_intr
     }
 
     apply {
+        quantise();
+        tell_from_never();
+
         // Q: the depth has crossed the threshold of the port, in either direction
         queue_threshold.apply();
         meta.crossed = cross.execute(7w0 ++ intrinsic.egress_port);
@@ -79,8 +82,6 @@ control Decide(inout headers_t hdr, inout egress_metadata_t meta, in egress_intr
             meta.mirror.instructions = REPORT_BITS;
         }
         if (meta.wanted == 1) {
-            quantise();
-            tell_from_never();
             meta.changed = compare.execute(hdr.bridge.flow[13:0]);
             if (meta.quiet == 0 || meta.changed == 1) {
                 flag(FLAG_FLOW);
