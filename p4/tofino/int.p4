@@ -1,4 +1,4 @@
-/* In-band telemetry for Tofino (TNA): INT-MD, INT-MX and INT-XD v2.1 over UDP for RoCEv2, on Tofino 2 IOAM trace for IPv6.
+/* In-band telemetry for Tofino (TNA): INT-MD, INT-MX and INT-XD v2.1 over UDP for RoCEv2, IOAM trace for IPv6.
  *
  * The same roles, files, headers and constants as for BMv2; what differs is said where it does. Reads as the pipelines:
  *
@@ -11,7 +11,6 @@
 
 #include <core.p4>
 #if __TARGET_TOFINO__ == 1
-#define WITHOUT_IOAM // with it the compiler found no allocation of header space in 15 minutes
 #include <tna.p4>
 #else
 #include <t2na.p4>
@@ -35,7 +34,6 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
     Watch() watch;
     Forward() forward;
 
-#ifndef WITHOUT_IOAM
     action to_host() {
         hdr.bridge.to_host = 1;
     }
@@ -52,7 +50,6 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
         size = (int)PORTS;
         const default_action = NoAction();
     }
-#endif
 
     action copy(bit<8> flags) {
         for_deparser.mirror_type = MIRROR;
@@ -95,11 +92,9 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
             }
             for_deparser.drop_ctl = 1;
         } else {
-#ifndef WITHOUT_IOAM
             if (hdr.ipv6.isValid()) {
                 host_edge.apply();
             }
-#endif
             if (hdr.bridge.to_host == 1) {
                 if (hdr.int_header.isValid() || (hdr.ipv6.isValid() && hdr.ipv6.next_header == PROTOCOL_HOP_BY_HOP)) {
                     copy(FLAG_FLOW);
