@@ -1,4 +1,4 @@
-/* In-band telemetry for Tofino (TNA): INT-MD, INT-MX and INT-XD v2.1 over UDP for RoCEv2, IOAM trace for IPv6.
+/* In-band telemetry for Tofino (TNA): INT-MD, INT-MX and INT-XD v2.1 over UDP for RoCEv2, on Tofino 2 IOAM trace for IPv6.
  *
  * The same roles, files, headers and constants as for BMv2; what differs is said where it does. Reads as the pipelines:
  *
@@ -11,6 +11,7 @@
 
 #include <core.p4>
 #if __TARGET_TOFINO__ == 1
+#define WITHOUT_IOAM // its header space and its 12 stages are all but full without
 #include <tna.p4>
 #else
 #include <t2na.p4>
@@ -34,6 +35,7 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
     Watch() watch;
     Forward() forward;
 
+#ifndef WITHOUT_IOAM
     action to_host() {
         hdr.bridge.to_host = 1;
     }
@@ -50,6 +52,7 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
         size = (int)PORTS;
         const default_action = NoAction();
     }
+#endif
 
     action copy(bit<8> flags) {
         for_deparser.mirror_type = MIRROR;
@@ -92,9 +95,11 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
             }
             for_deparser.drop_ctl = 1;
         } else {
+#ifndef WITHOUT_IOAM
             if (hdr.ipv6.isValid()) {
                 host_edge.apply();
             }
+#endif
             if (hdr.bridge.to_host == 1) {
                 if (hdr.int_header.isValid() || (hdr.ipv6.isValid() && hdr.ipv6.next_header == PROTOCOL_HOP_BY_HOP)) {
                     copy(FLAG_FLOW);
@@ -114,6 +119,20 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
 @pa_solitary("egress", "hdr.int_level2.$valid")
 @pa_solitary("egress", "hdr.int_utilisation.$valid")
 @pa_solitary("egress", "hdr.int_buffer.$valid")
+// The copy's header is filled without being taken up: the compiler would give its place to headers of the packet.
+@pa_no_overlay("egress", "meta.mirror.kind")
+@pa_no_overlay("egress", "meta.mirror.ingress_time_high")
+@pa_no_overlay("egress", "meta.mirror.ingress_time")
+@pa_no_overlay("egress", "meta.mirror.egress_time_high")
+@pa_no_overlay("egress", "meta.mirror.egress_time")
+@pa_no_overlay("egress", "meta.mirror.ingress_port")
+@pa_no_overlay("egress", "meta.mirror.egress_port")
+@pa_no_overlay("egress", "meta.mirror.latency")
+@pa_no_overlay("egress", "meta.mirror.depth")
+@pa_no_overlay("egress", "meta.mirror.instructions")
+@pa_no_overlay("egress", "meta.mirror.queue_id")
+@pa_no_overlay("egress", "meta.mirror.drop_reason")
+@pa_no_overlay("egress", "meta.mirror.flags")
 control IntEgress(inout headers_t hdr, inout egress_metadata_t meta, in egress_intrinsic_metadata_t intrinsic,
                   in egress_intrinsic_metadata_from_parser_t from_parser,
                   inout egress_intrinsic_metadata_for_deparser_t for_deparser,

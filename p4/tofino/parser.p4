@@ -201,7 +201,9 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         packet.extract(hdr.ipv6);
         transition select(hdr.ipv6.next_header) {
             PROTOCOL_UDP: parse_udp6;
+#ifndef WITHOUT_IOAM
             PROTOCOL_HOP_BY_HOP: check_hop_by_hop;
+#endif
             default: accept;
         }
     }
@@ -214,6 +216,7 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         }
     }
 
+#ifndef WITHOUT_IOAM
     // nothing but our trace, of the size that our sources give it
     state check_hop_by_hop {
         transition select(packet.lookahead<bit<16>>()) {
@@ -252,6 +255,7 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         packet.extract(hdr.trace.node0);
         transition accept;
     }
+#endif
 
     state parse_udp {
         packet.extract(hdr.udp);
@@ -338,11 +342,13 @@ control IntEgressDeparser(packet_out packet, inout headers_t hdr, in egress_meta
         packet.emit(hdr.ethernet);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.ipv6);
+#ifndef WITHOUT_IOAM
         packet.emit(hdr.hop_by_hop);
         packet.emit(hdr.ioam);
         packet.emit(hdr.trace.node2);
         packet.emit(hdr.trace.node1);
         packet.emit(hdr.trace.node0);
+#endif
         packet.emit(hdr.udp);
         packet.emit(hdr.int_shim);
         packet.emit(hdr.int_header);

@@ -27,6 +27,7 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
         hdr.int_header.setInvalid();
     }
 
+#ifndef WITHOUT_IOAM
     action take_out_trace() {
         hdr.ipv6.next_header = hdr.hop_by_hop.next_header;
         hdr.ipv6.payload_len = hdr.ipv6.payload_len - ((bit<16>)TRACE_HEADER_WORDS << 2);
@@ -36,6 +37,7 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
         hdr.trace.node1.setInvalid();
         hdr.trace.node0.setInvalid();
     }
+#endif
 
     apply {
         if (hdr.int_header.isValid()) {
@@ -49,10 +51,13 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
             meta.mirror.instructions = hdr.int_header.instructions;
             meta.mirror.flags = meta.mirror.flags | FLAG_FLOW;
             shorten();
-        } else if (hdr.trace.node0.isValid()) {
+        }
+#ifndef WITHOUT_IOAM
+        else if (hdr.trace.node0.isValid()) {
             meta.mirror.instructions = REPORT_BITS;
             meta.mirror.flags = meta.mirror.flags | FLAG_FLOW;
             take_out_trace();
         }
+#endif
     }
 }

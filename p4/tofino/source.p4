@@ -116,6 +116,7 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
         hdr.ipv4.dscp = INT_DSCP;
     }
 
+#ifndef WITHOUT_IOAM
     action insert_ioam() {
         hdr.hop_by_hop.setValid();
         hdr.hop_by_hop.next_header = PROTOCOL_UDP;
@@ -143,13 +144,14 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
         hdr.trace.node0 = { 0, 0, 0, 0, 0, 0 };
     }
 
+    action length_with_trace() {
+        meta.length = hdr.ipv6.payload_len + (40 + ((bit<16>)TRACE_HEADER_WORDS << 2));
+    }
+#endif
+
     // A step each: an action of Tofino does nothing to what it has just made.
     action length_with_int() {
         meta.length = hdr.ipv4.total_len + 16;
-    }
-
-    action length_with_trace() {
-        meta.length = hdr.ipv6.payload_len + (40 + ((bit<16>)TRACE_HEADER_WORDS << 2));
     }
 
     action leave_room() {
@@ -184,7 +186,9 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
                     }
                 }
             }
-        } else if (hdr.bth.isValid() && hdr.bridge.mode == (bit<4>)MODE_IOAM) {
+        }
+#ifndef WITHOUT_IOAM
+        else if (hdr.bth.isValid() && hdr.bridge.mode == (bit<4>)MODE_IOAM) {
             length_with_trace();
             leave_room();
             if (meta.room != 0) {
@@ -192,5 +196,6 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
                 empty_trace();
             }
         }
+#endif
     }
 }

@@ -40,6 +40,7 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
         meta.room = meta.limit |-| meta.length;
     }
 
+#ifndef WITHOUT_IOAM
     // What is left is given: Tofino does not count in seven bits of a byte.
     action write(inout ioam_node_t node, bit<7> left) {
         hdr.ioam.remaining = left;
@@ -51,6 +52,7 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
         node.delay = meta.mirror.latency & 0x7FFFFFFF;
         node.depth = meta.mirror.depth;
     }
+#endif
 
     apply {
         if (hdr.int_header.isValid() && hdr.int_shim.type == INT_TYPE_MD) {
@@ -104,7 +106,9 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
                 }
                 grow();
             }
-        } else if (hdr.trace.node0.isValid()) {
+        }
+#ifndef WITHOUT_IOAM
+        else if (hdr.trace.node0.isValid()) {
             // RFC 9197 §4.4.2: a node writes right before those that were before it
             if (hdr.ioam.remaining == 12) {
                 write(hdr.trace.node0, 8);
@@ -116,5 +120,6 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
                 hdr.ioam.overflow = 1; // RFC 9197 §4.4.1
             }
         }
+#endif
     }
 }
