@@ -160,7 +160,7 @@ def test_the_tofino_program_passes_the_type_checker(tmp_path: Path, generation: 
 
 
 @pytest.mark.skipif(shutil.which("p4c-barefoot") is None, reason="no p4c-barefoot: p4c with its Tofino backend")
-@pytest.mark.parametrize("target", ["tofino2"])
+@pytest.mark.parametrize("target", ["tofino", "tofino2"])
 def test_the_tofino_program_compiles_and_nothing_of_it_is_lost(tmp_path: Path, target: str) -> None:
     """The compiler finds its headers by itself, or by P4INCLUDE in the environment."""
     shutil.copytree(ROOT / "p4", tmp_path / "p4", ignore=shutil.ignore_patterns("build"))

@@ -11,7 +11,7 @@
 
 #include <core.p4>
 #if __TARGET_TOFINO__ == 1
-#define WITHOUT_IOAM // its header space and its 12 stages are all but full without
+#define WITHOUT_IOAM // its 12 stages are full without
 #include <tna.p4>
 #else
 #include <t2na.p4>
