@@ -11,7 +11,7 @@
 
 #include <core.p4>
 #if __TARGET_TOFINO__ == 1
-#define WITHOUT_IOAM // with it the compiler found no allocation of header space in 15 minutes
+#define WITHOUT_IOAM // its 12 stages are full without
 #include <tna.p4>
 #else
 #include <t2na.p4>
@@ -119,6 +119,20 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
 @pa_solitary("egress", "hdr.int_level2.$valid")
 @pa_solitary("egress", "hdr.int_utilisation.$valid")
 @pa_solitary("egress", "hdr.int_buffer.$valid")
+// The copy's header is filled without being taken up: the compiler would give its place to headers of the packet.
+@pa_no_overlay("egress", "meta.mirror.kind")
+@pa_no_overlay("egress", "meta.mirror.ingress_time_high")
+@pa_no_overlay("egress", "meta.mirror.ingress_time")
+@pa_no_overlay("egress", "meta.mirror.egress_time_high")
+@pa_no_overlay("egress", "meta.mirror.egress_time")
+@pa_no_overlay("egress", "meta.mirror.ingress_port")
+@pa_no_overlay("egress", "meta.mirror.egress_port")
+@pa_no_overlay("egress", "meta.mirror.latency")
+@pa_no_overlay("egress", "meta.mirror.depth")
+@pa_no_overlay("egress", "meta.mirror.instructions")
+@pa_no_overlay("egress", "meta.mirror.queue_id")
+@pa_no_overlay("egress", "meta.mirror.drop_reason")
+@pa_no_overlay("egress", "meta.mirror.flags")
 control IntEgress(inout headers_t hdr, inout egress_metadata_t meta, in egress_intrinsic_metadata_t intrinsic,
                   in egress_intrinsic_metadata_from_parser_t from_parser,
                   inout egress_intrinsic_metadata_for_deparser_t for_deparser,
