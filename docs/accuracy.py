@@ -41,8 +41,8 @@ What is not in a capture cannot be found in it:
 * `loop sampled`: the loop lasts half a millisecond, and nearly all that runs in it dies there. Three to six packets of 40 000 to 110 000
   come out; with telemetry on one packet in 100, none of them has any. Their TTL shows that they ran in circles, but not where: no event is
   told.
-* `microburst sampled`: a burst of 50 to 450 µs is 40 to 340 packets at line rate; of one in 100 none to three tell of it. That can be enough
-  for the port, never for the burst's own times and flows.
+* `microburst sampled`: a burst of 50 to 450 µs is 40 to 340 packets at line rate; of one in 100 none to three tell of it. That can be
+  enough for the port, never for the burst's own times and flows.
 * `straggler-host lossy`: whether a chunk of a ring is late shows in three certain packets; of one step in eight all three are seen. A
   member is named when four of its late ones are known.
 * `storage-slow lossy`, `prepare-slow lossy`: a time of storage I/O needs two to four certain packets to be seen. In these 30 ms a host does
