@@ -218,7 +218,6 @@ def test_a_token_that_is_none_is_refused(token: str, tmp_path: Path) -> None:
 
 def test_two_sidecars_at_one_address_the_second_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     first = Server(Listening("127.0.0.1:0"))
-    first._socket.listen()
     try:
         assert main(["sidecar", "--replay", str(HEALTHY), "--speed", "inf", "--listen", f"127.0.0.1:{first.port}"]) == 2
     finally:

@@ -52,6 +52,8 @@ class Server:
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self._socket.bind((host, port))
+            # Until somebody listens, another could bind the same address.
+            self._socket.listen()
         except OSError as error:
             self._socket.close()
             raise SourceError(listening.address, error.strerror or str(error)) from error
