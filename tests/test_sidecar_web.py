@@ -25,6 +25,7 @@ from int_analyzer.cli import main
 from int_analyzer.errors import SourceError
 from int_analyzer.sidecar import metric
 from int_analyzer.sidecar.lifetime import BYTES, NODE, PACKETS, PORT
+from int_analyzer.sidecar.page_document import darkest
 from int_analyzer.sidecar.server import Listening, Server
 from int_analyzer.sidecar.service import Sidecar
 from int_analyzer.sidecar.web import STALE_S
@@ -214,6 +215,12 @@ def test_a_token_that_is_none_is_refused(token: str, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(token + "\n")
     with pytest.raises(SourceError, match="a token has 16"):
         Server(Listening("127.0.0.1:0", token_file=tmp_path / "token"))
+
+
+def test_where_no_port_stands_out_none_is_dark() -> None:
+    assert darkest([]) == 0
+    assert darkest([2000, 2100, 2200]) == 16_800
+    assert darkest([3, 4, 5, 900]) == 900
 
 
 def test_two_sidecars_at_one_address_the_second_is_told(capsys: pytest.CaptureFixture[str]) -> None:

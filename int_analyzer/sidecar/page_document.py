@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ _EVENTS = 30
 _QUEUES = 15
 _HEAT_PORTS = 24
 _HEAT_SECONDS = 60
+_DARKEST = 8
+"""Times the median of all ports and seconds: where no port stands out, none is dark."""
 _DRAWN_LINKS = 200
 """With more links a picture shows nothing: the busiest and the congested are drawn."""
 
@@ -152,7 +155,7 @@ def _heat(snapshot: Snapshot) -> dict[str, Any]:
     return {
         "measure": f"largest {'queue depth' if measure == 'depth' else 'hop latency'} of each second, in the device's unit",
         "first": first,
-        "most": max((max(rows[port].values()) for port in worst), default=0),
+        "most": darkest([value for row in rows.values() for value in row.values()]),
         "ports": [
             {
                 "label": figure.place(profile.node_name(node), profile.port_name(node, port), None),
@@ -161,6 +164,11 @@ def _heat(snapshot: Snapshot) -> dict[str, Any]:
             for node, port in worst
         ],
     }
+
+
+def darkest(values: list[int]) -> int:
+    """The value that the map shows darkest."""
+    return max(max(values), round(_DARKEST * statistics.median(values))) if values else 0
 
 
 def _slowest(queues: list[QueueSummary]) -> list[QueueSummary]:
