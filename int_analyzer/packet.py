@@ -100,7 +100,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     protocol, source_port, destination_port, skip = 0, 0, 0, 0
     network, udp = start, start
     extensions, first_fragment, has_ip, behind_int, in_report, in_tcp = 0, 0, False, False, False, False
-    gre_protocol, gre_sequence, report_kind, located, beyond = 0, 0, FORMAT_NONE, LOCATED_BY_STRUCTURE, False
+    gre_protocol, gre_sequence, report_kind, located = 0, 0, FORMAT_NONE, LOCATED_BY_STRUCTURE
     hop, roce_row, report_count, own_hop, own_format = first_hop, ABSENT32, 0, -1, FORMAT_NONE
     if link_type == _LINK_ETHERNET:
         kind, at, bad, vlan, csig = ethernet(buffer, at, limit, settings)
@@ -155,8 +155,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     end = at + length
                     if skip != 0 and end != declared:
                         end += skip  # IFA does not count itself in the UDP length
-                    beyond = end > declared and first_fragment == 0
-                    if beyond:
+                    if end > declared and first_fragment == 0:
                         warnings |= UDP_BEYOND_IP
                         end = declared
                     elif end < declared:
@@ -183,7 +182,8 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                     roce_row = counts[N_ROCE]
                     counts[N_ROCE] += 1
                     # Where IP is shorter than UDP says, what stands at its end is no ICRC: a mirror has cut the packet and mended IP.
-                    rewritten, share = beyond or tunnels & _TUNNEL_LUMINA != 0, settings.numbers[ICRC_SAMPLE]
+                    rewritten = tunnels & _TUNNEL_LUMINA != 0 or warnings & UDP_BEYOND_IP != 0
+                    share = settings.numbers[ICRC_SAMPLE]
                     restored = behind_int and status == OK
                     state = verify(
                         buffer,

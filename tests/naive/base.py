@@ -59,7 +59,7 @@ class Base:
         self.udp_checksum = 0
         # What the ICRC needs of the layers around the BTH.
         self.ip_at = self.udp_at = 0
-        self.is_fragment = self.behind_int = self.is_udp_beyond = False
+        self.is_fragment = self.behind_int = False
         # Hops of a cut stack that were not captured: those nearest the source.
         self.missing = 0
         self.dialect: str | None = None

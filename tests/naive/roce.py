@@ -119,7 +119,11 @@ class Roce(Base):
         transport[4] = 0xFF
         if zlib.crc32(b"\xff" * 8 + ip + udp + transport).to_bytes(4, "little") == self.data[end - 4 : end]:
             return schema.ICRC_OK
-        if self.is_udp_beyond or any(mirror["kind"] == 4 for mirror in self.mirrors) or self.udp_at != self.ip_at + header:
+        if (
+            "udp-length-beyond-ip" in self.warnings
+            or any(mirror["kind"] == 4 for mirror in self.mirrors)
+            or self.udp_at != self.ip_at + header
+        ):
             return schema.ICRC_ALTERED
         if at != self.udp_at + 8 and not (self.behind_int and whole):
             return schema.ICRC_ALTERED

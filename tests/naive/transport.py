@@ -118,8 +118,7 @@ class Transport(Base):
         if udp_end > end and at + length == end:
             # A sender of IFA that counts its metadata.
             udp_end = end
-        self.is_udp_beyond = udp_end > end and not first_fragment
-        if self.is_udp_beyond:
+        if udp_end > end and not first_fragment:
             self.warnings.add("udp-length-beyond-ip")
             udp_end = end
         elif udp_end < end:
