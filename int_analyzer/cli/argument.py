@@ -12,6 +12,7 @@ from int_analyzer.errors import IntAnalyzerError
 
 if TYPE_CHECKING:
     from int_analyzer.profile import Profile
+    from int_analyzer.sidecar.polling import Polling
 
 Captures = Annotated[
     list[str],
@@ -71,6 +72,14 @@ IcrcOption = Annotated[
     typer.Option("--icrc", metavar="1/N|all|none", help="Compute the ICRC anew of so many of the RoCEv2 packets."),
 ]
 USUAL_ICRC = "1/100"
+ConnectionsOption = Annotated[
+    str,
+    typer.Option(
+        "--connections",
+        metavar="full|polling[:N/M]",
+        help="Follow all RoCEv2 connections, or by their hosts N of M parts, another one every second (1/8).",
+    ),
+]
 
 
 def share_from(text: str) -> float:
@@ -90,3 +99,13 @@ def profile_from(path: Path | None) -> Profile | None:
     from int_analyzer.profile import load_profile
 
     return load_profile(path)
+
+
+def polling_from(connections: str) -> Polling:
+    """What --connections says. Raises BadParameter."""
+    from int_analyzer.sidecar.polling import parse_polling
+
+    try:
+        return parse_polling(connections)
+    except ValueError as error:
+        raise typer.BadParameter(f"--connections: {error}") from error

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from int_analyzer.cli.argument import ProfileOption
+from int_analyzer.cli.argument import ConnectionsOption, ProfileOption, polling_from
 
 EXAMPLES = """Examples:
 
@@ -49,14 +49,7 @@ def sidecar(
     speed: Annotated[
         float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
     ] = 1.0,
-    connections: Annotated[
-        str,
-        typer.Option(
-            "--connections",
-            metavar="full|polling[:N/M]",
-            help="Follow all RoCEv2 connections, or by their hosts N of M parts, another one every second (1/8).",
-        ),
-    ] = "full",
+    connections: ConnectionsOption = "full",
     profile: ProfileOption = None,
     output: Annotated[
         Path | None,
@@ -104,15 +97,10 @@ def sidecar(
         raise typer.BadParameter("--speed is a number above 0, or inf")
     from int_analyzer.live import timestamp
     from int_analyzer.sidecar import assembly
-    from int_analyzer.sidecar.polling import parse_polling
     from int_analyzer.sidecar.server import Listening
 
     if timestamps not in timestamp.CHOICES:
         raise typer.BadParameter(f"--timestamps is one of {', '.join(timestamp.CHOICES)}")
-    try:
-        polling = parse_polling(connections)
-    except ValueError as error:
-        raise typer.BadParameter(f"--connections: {error}") from error
     assembly.run(
         assembly.Options(
             interfaces=interface or [],
@@ -123,7 +111,7 @@ def sidecar(
             reports=reports or [],
             replay=replay,
             speed=speed,
-            connections=polling,
+            connections=polling_from(connections),
             profile=profile,
             output=output,
             state=state,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from int_analyzer.cli.argument import ProfileOption
+from int_analyzer.cli.argument import ConnectionsOption, ProfileOption, polling_from
 
 EXAMPLES = """Examples:
 
@@ -31,14 +31,7 @@ def top(
     speed: Annotated[
         float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
     ] = 1.0,
-    connections: Annotated[
-        str,
-        typer.Option(
-            "--connections",
-            metavar="full|polling[:N/M]",
-            help="Follow all RoCEv2 connections, or by their hosts N of M parts, another one every second (1/8).",
-        ),
-    ] = "full",
+    connections: ConnectionsOption = "full",
     profile: ProfileOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Append findings there too, as JSON lines.", show_default=False)
@@ -53,19 +46,14 @@ def top(
     if not speed > 0:
         raise typer.BadParameter("--speed is a number above 0, or inf")
     from int_analyzer.sidecar import assembly
-    from int_analyzer.sidecar.polling import parse_polling
 
-    try:
-        polling = parse_polling(connections)
-    except ValueError as error:
-        raise typer.BadParameter(f"--connections: {error}") from error
     assembly.run(
         assembly.Options(
             interfaces=interface or [],
             reports=reports or [],
             replay=replay,
             speed=speed,
-            connections=polling,
+            connections=polling_from(connections),
             profile=profile,
             output=output,
             screen=True,

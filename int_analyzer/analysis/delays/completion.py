@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.hosts.message import Messages, unwrap
+from int_analyzer.fold.direction import PSN_MASK
 from int_analyzer.fold.transport import READ
 from int_analyzer.fold.view import ConnectionView, JournalView
 
-_PSN_MASK = 0xFFFFFF
 _SHIFT, _HALF = 40, 1 << 32
 """A direction and an unwrapped PSN, which may fall below 0, as one sortable number."""
 
@@ -49,7 +49,7 @@ def _find_answers(messages: Messages, answers: JournalView) -> Any:
     rows = np.flatnonzero(~messages.response & (messages.kind != READ))
     asked = messages.of(rows)
     direction = np.concatenate([asked.direction, answers.direction])
-    last = np.concatenate([(asked.psn + asked.packets - 1) & _PSN_MASK, answers.psn])
+    last = np.concatenate([(asked.psn + asked.packets - 1) & PSN_MASK, answers.psn])
     # One count of PSNs for both, in order of time.
     order = np.lexsort((np.concatenate([asked.end_ns, answers.time_ns]), direction))
     psn = np.empty(len(order), dtype=np.int64)
@@ -72,8 +72,8 @@ def _find_responses(seen: ConnectionView, messages: Messages) -> Any:
     responses = np.flatnonzero(messages.response & (messages.kind == READ))
     if not len(requests) or not len(responses):
         return found
-    wanted = (seen.peer[messages.direction[requests]] << _SHIFT) | (messages.psn[requests] & _PSN_MASK)
-    offered = (messages.direction[responses] << _SHIFT) | (messages.psn[responses] & _PSN_MASK)
+    wanted = (seen.peer[messages.direction[requests]] << _SHIFT) | (messages.psn[requests] & PSN_MASK)
+    offered = (messages.direction[responses] << _SHIFT) | (messages.psn[responses] & PSN_MASK)
     # PSNs come again after a wrap: of several responses the first that is not before the request. Requests stand before equal ones.
     ask = np.concatenate([np.zeros(len(responses), dtype=bool), np.ones(len(requests), dtype=bool)])
     key = np.concatenate([offered, wanted])

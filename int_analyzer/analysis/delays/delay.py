@@ -29,6 +29,7 @@ from int_analyzer.analysis.delays.completion import Completions, complete
 from int_analyzer.analysis.delays.flow_wait import FlowWaits
 from int_analyzer.analysis.hosts.message import Messages
 from int_analyzer.analysis.units import RAW, QueueUnits
+from int_analyzer.fold.direction import PSN_MASK
 from int_analyzer.fold.view import JournalView, View
 
 FACTOR, LEAST_NS = 2.0, 20_000
@@ -41,7 +42,6 @@ MOST_BY_FLOW = 2000
 """So many of the slowest are told by their flow."""
 PACKETS, FLOW, UNKNOWN = "packets", "flow", "unknown"
 PAIR, FABRIC = "pair", "fabric"
-_PSN_MASK = 0xFFFFFF
 _KIND_SHIFT = 40
 """A kind and a size as one number."""
 
@@ -122,7 +122,7 @@ def _are_doubtful(view: View, messages: Messages, answer: Any) -> Any:
     """bool[n]: as packets are missing in the capture, the answer may be that of a later message, or the last packet that of another one."""
     if not view.connections.unfilled.any():
         return np.zeros(len(answer), dtype=bool)
-    later = (answer >= 0) & (np.append(view.answers.psn, 0)[answer] != messages.last_psn & _PSN_MASK)
+    later = (answer >= 0) & (np.append(view.answers.psn, 0)[answer] != messages.last_psn & PSN_MASK)
     _, alike = np.unique((messages.kind << _KIND_SHIFT) | np.maximum(messages.bytes, 0), return_inverse=True)
     fewest = np.full(int(alike.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(fewest, alike, messages.packets)

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.hosts.message import UNSEEN, Messages
+from int_analyzer.fold.direction import PSN_MASK
 from int_analyzer.fold.transport import READ
 from int_analyzer.fold.view import ConnectionView
 
 FEWEST_COMMANDS = 3
 """Fewer commands make no connection one of storage."""
 NEVER = np.iinfo(np.int64).max
-_PSN_MASK = 0xFFFFFF
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def _commanding(seen: ConnectionView, messages: Messages) -> Any:
 def _preparations(messages: Messages, of: Any) -> tuple[Any, Any, Any]:
     """DPL of every READ: connection, time of the first response, and value. Response and request have the same PSN."""
     rows = np.nonzero((messages.reads | (messages.response & (messages.kind == READ))) & (messages.begin_ns != UNSEEN))[0]
-    psn = messages.psn[rows] & _PSN_MASK
+    psn = messages.psn[rows] & PSN_MASK
     rows = rows[np.lexsort((messages.begin_ns[rows], psn, of[rows]))]
     request, response = rows[:-1], rows[1:]
-    same = (of[request] == of[response]) & ((messages.psn[request] ^ messages.psn[response]) & _PSN_MASK == 0)
+    same = (of[request] == of[response]) & ((messages.psn[request] ^ messages.psn[response]) & PSN_MASK == 0)
     fits = same & ~messages.response[request] & messages.response[response]
     request, response = request[fits], response[fits]
     return of[request], messages.begin_ns[response], messages.begin_ns[response] - messages.begin_ns[request]
