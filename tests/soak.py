@@ -1,6 +1,7 @@
 """A sidecar under full load for a long time: `python tests/soak.py SECONDS [PACKETS_PER_SECOND]` says what became of its memory.
 
-Root and iproute2 are needed; everything happens in a network of its own.
+It is under load for two minutes first, until all that is kept of a last minute or two has come into being. Root and iproute2 are needed;
+everything happens in a network of its own.
 """
 
 from __future__ import annotations
@@ -17,16 +18,22 @@ from flood import COPIES, FAN, arrived, flood, make_fan
 from namespace import in_namespace
 from test_sidecar_load import capturing, cpu_seconds, resident_bytes, stopped
 
+from int_analyzer.sidecar import history
+from int_analyzer.sidecar.sliding import SLICES, STRETCHES
+
 PIECE = 2_000_000
 """Packets between two looks at the time."""
 EVERY_S = 10.0
-WARM_S = 70.0
-"""States of the last minute, and what numba and numpy keep, have come into being by then."""
+WARM_S = float(max(SLICES * (STRETCHES + 1), history.KEPT))
+"""The stretches of the last minute, and the seconds that the page shows, have come into being by then."""
 
 
 @dataclass
 class Soaked:
-    """Packets that came, in how many seconds; resident bytes every EVERY_S; processor seconds; what was said at the end."""
+    """Packets that came, in how many seconds; resident bytes every EVERY_S; processor seconds; what was said at the end.
+
+    All from the begin, but for `resident`, which begins when it was warm.
+    """
 
     came: int
     seconds: float
@@ -36,14 +43,13 @@ class Soaked:
 
     @property
     def growth(self) -> float:
-        """The largest memory of the last third ÷ the largest of the first, from when it was warm."""
-        warm = self.resident[min(int(WARM_S / EVERY_S), len(self.resident) // 3) :]
-        third = max(len(warm) // 3, 1)
-        return max(warm[-third:]) / max(warm[:third])
+        """The largest memory of the last third ÷ the largest of the first."""
+        third = max(len(self.resident) // 3, 1)
+        return max(self.resident[-third:]) / max(self.resident[:third])
 
 
 def soak(seconds: float, per_second: float, *arguments: str) -> Soaked:
-    """Send so many packets a second for so long; arguments: further ones of the sidecar."""
+    """Send so many packets a second until it is warm and for so long more; arguments: further ones of the sidecar."""
 
     def work() -> Soaked:
         make_fan()
@@ -54,7 +60,7 @@ def soak(seconds: float, per_second: float, *arguments: str) -> Soaked:
             before = cpu_seconds(process.pid)
             thread.start()
             came, began = arrived("mirror0"), time.monotonic()
-            while time.monotonic() - began < seconds:
+            while time.monotonic() - began < WARM_S + seconds:
                 flood(FAN, PIECE // COPIES, per_second=per_second / COPIES, burst=64)
             taken = time.monotonic() - began
             time.sleep(1.5)
@@ -68,9 +74,13 @@ def soak(seconds: float, per_second: float, *arguments: str) -> Soaked:
 
 
 def _watch(process: subprocess.Popen[str], resident: list[int], over: threading.Event) -> None:
+    passed = 0.0
     while not over.wait(EVERY_S):
-        resident.append(resident_bytes(process.pid))
-        print(f"{len(resident) * EVERY_S:.0f} s: {resident[-1] / 1e6:.1f} MB resident", flush=True)
+        passed += EVERY_S
+        found = resident_bytes(process.pid)
+        if passed >= WARM_S:
+            resident.append(found)
+        print(f"{passed:.0f} s: {found / 1e6:.1f} MB resident", flush=True)
 
 
 if __name__ == "__main__":
