@@ -66,6 +66,51 @@ def test_the_last_ten_seconds_are_those_of_their_packets() -> None:
     assert counted(sliding.last_ten()) == counted(state_of([entry for entry in timed if entry[0] >= (sliding.end - 10) * SECOND]))
 
 
+def test_the_last_ten_seconds_are_those_of_their_packets_at_every_second_and_what_comes_late_among_them() -> None:
+    timed = in_turn(HEALTHY, CONGESTED, HEALTHY, CONGESTED, HEALTHY, every=20)
+    silent, chosen = FIRST + 12, np.random.default_rng(7)
+    late = chosen.integers(0, 12, len(timed)) * (chosen.random(len(timed)) < 0.2)
+    late[[entry[0] // SECOND == silent for entry in timed]] = 4
+    arriving: dict[int, dict[int, list[Timed]]] = {}
+    for entry, seconds in zip(timed, late.tolist(), strict=True):
+        number = entry[0] // SECOND
+        arriving.setdefault(number + seconds, {}).setdefault(number, []).append(entry)
+    sliding = Sliding(compiled=False)
+    lane = sliding.lane()
+    came: list[Timed] = []
+    for now in range(FIRST, FIRST + 36):
+        for entries in arriving.get(now, {}).values():
+            came += entries
+            lane.fold(columns_of(entries), sliding.oldest, now)
+        sliding.advance((now + 1) * SECOND + GRACE_NS)
+        within = [entry for entry in came if now - 9 <= entry[0] // SECOND <= now]
+        assert counted(sliding.last_ten()) == counted(state_of(within) if within else State(CAPACITY)), now - FIRST
+        minute = [entry for entry in came if entry[0] // SECOND >= sliding.oldest]
+        assert counted(sliding.last_minute()) == counted(state_of(minute)), now - FIRST
+    assert lane.late > 50 and lane.lost == 0
+
+
+def test_a_second_costs_three_merges_on_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    timed = in_turn(*[HEALTHY] * 8, every=50)
+    merged: list[int] = []
+    merge = State.merge
+
+    def counting(state: State, other: State) -> None:
+        merged.append(1)
+        merge(state, other)
+
+    sliding = Sliding(compiled=False)
+    lane = sliding.lane()
+    monkeypatch.setattr(State, "merge", counting)
+    for number, entries in by_second(timed).items():
+        if number == FIRST + 20:
+            merged.clear()
+        lane.fold(columns_of(entries), sliding.oldest, number + 1)
+        sliding.advance((number + 1) * SECOND + GRACE_NS)
+        sliding.last_ten()
+    assert 0 < len(merged) <= 3 * 20
+
+
 def test_the_last_minute_forgets_what_is_older() -> None:
     timed = in_turn(*[HEALTHY] * 17)
     sliding = filled(timed)

@@ -70,6 +70,8 @@ class Buckets:
         self.maximum = maximum
         self.used = 0
         self.log = np.zeros((min(maximum, 1024), WIDTH), dtype=np.int64)
+        self._compact = 0
+        """Rows that were in use when the log was compact."""
 
     @property
     def data(self) -> Any:
@@ -86,10 +88,13 @@ class Buckets:
         return self.compact(more, bound)
 
     def fit(self, rows: Any, queues: int) -> None:
-        """Append rows (int64[n, 11]) and make compact, within the bound."""
+        """Append rows (int64[n, 11]) and make compact, within the bound, with no room for others."""
+        bound = self._bound(0, queues)
+        if len(rows) == 0 and self.used == self._compact == len(self.log) and 4 * self.used <= 3 * bound:
+            return
         self.log = np.concatenate([self.data, rows])
         self.used = len(self.log)
-        self.compact(0, self._bound(0, queues))
+        self.compact(0, bound)
 
     def _bound(self, more: int, queues: int) -> int:
         return max(self.maximum, 64 * queues, 2 * more)
@@ -114,7 +119,9 @@ class Buckets:
             doublings += 1
         self.width_ns <<= doublings
         capacity = self.log.shape[0]
-        if 4 * (count + more) > 3 * capacity or capacity > bound:
+        if more == 0:
+            capacity = count
+        elif 4 * (count + more) > 3 * capacity or capacity > bound:
             capacity = min(bound, max(2 * (count + more), 1024))
         self._unite(order, queue, bucket, capacity)
         return doublings
@@ -130,11 +137,12 @@ class Buckets:
             united = log[piece][: len(starts[piece])]
             united[:] = _united(self.log[order[first:last]], starts[piece] - first)
             united[:, BUCKET] = bucket[starts[piece]]
-        self.log, self.used = log, len(starts)
+        self.log = log
+        self.used = self._compact = len(starts)
 
     def copy(self) -> Buckets:
         """An independent copy."""
         other = Buckets(self.width_ns, self.maximum)
-        other.log = self.log.copy()
-        other.used = self.used
+        other.log = self.data.copy()
+        other.used, other._compact = self.used, self._compact
         return other

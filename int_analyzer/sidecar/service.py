@@ -170,6 +170,9 @@ class Sidecar:
                 for take in self.on_second:
                     take(number, state)
         with stages["judge"]:
+            with self._lock:
+                # it is made of stretches, which are looked at from other threads
+                self.sliding.last_ten()
             judgement = self.judge.judge(self.sliding, bool(self.tracks.lasting))
             events = self.tracks.update(now_ns, judgement.findings, judgement.from_ns)
         with stages["tell"]:

@@ -1,7 +1,9 @@
 """The last minute as states that merge: slices of one second, and stretches of ten of them.
 
-    lanes (open states, one thread each) ──advance──► slices: the last ten and those of the stretch that runs
+    lanes (open states, one thread each) ──advance──► slices: those of the stretch that runs ──► tails: those of the one before
                                                    └─► stretches: the last minute
+
+    the last ten slices = the tail that begins ten slices ago + the stretch that runs
 
 A packet belongs to the slice of its batch's median time, also when it is late; within a state its own time counts.
 """
@@ -9,6 +11,7 @@ A packet belongs to the slice of its batch's median time, also when it is late; 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -91,7 +94,8 @@ class Lane:
 class Sliding:
     """The lanes, and what they left in the last minute.
 
-    end: number of the slice that is not closed yet; steps: how often the clock was set.
+    end: number of the slice that is not closed yet; steps: how often the clock was set; slices and stretches: states by number; tails:
+    what was captured from a slice on to the end of the stretch before the one that runs, by that slice's number.
     """
 
     def __init__(self, capacity: Capacity = CAPACITY, compiled: bool = True) -> None:
@@ -101,8 +105,12 @@ class Sliding:
         self.steps = 0
         self.lanes: list[Lane] = []
         self.slices: dict[int, State] = {}
+        self.tails: dict[int, State] = {}
         self.stretches: dict[int, State] = {}
+        self._cut = 0
+        """Slices below this number have become tails."""
         self._ten: State | None = None
+        self._ended: State | None = None
 
     def lane(self) -> Lane:
         """A new lane, for one thread."""
@@ -122,9 +130,10 @@ class Sliding:
             return False
         self.steps += 1
         self.end = 0
-        self.slices.clear()
-        self.stretches.clear()
-        self._ten = None
+        self._cut = 0
+        for kept in (self.slices, self.tails, self.stretches):
+            kept.clear()
+        self._ten = self._ended = None
         for lane in self.lanes:
             lane.clear()
         return True
@@ -133,46 +142,84 @@ class Sliding:
         """Close the slices that have ended, and take in what came late: the pieces, which the sliding states have absorbed."""
         end = max(self.end, (now_ns - GRACE_NS) // SECOND_NS)
         pieces: list[State] = []
-        moved = end != self.end
+        if end != self.end:
+            self._ten = None
+        if end // SLICES != self.end // SLICES:
+            self._ended = None
         self.end = end
         for lane in self.lanes:
             for number, state in lane.take(end).items():
                 if number >= self.oldest:
                     self._absorb(number, state)
                     pieces.append(state)
-        if moved or pieces:
-            self._ten = None
-            for number in [number for number in self.slices if number < end - SLICES]:
-                del self.slices[number]
-            for stretch in [stretch for stretch in self.stretches if stretch * SLICES < self.oldest]:
-                del self.stretches[stretch]
+        for kept, oldest in ((self.slices, end - SLICES), (self.tails, end - SLICES), (self.stretches, self.oldest // SLICES)):
+            for number in [number for number in kept if number < oldest]:
+                del kept[number]
         return pieces
 
     def last_ten(self) -> State:
-        """What was captured in the last ten closed slices."""
+        """What was captured in the last ten closed slices. It stays what it is."""
         if self._ten is None:
-            self._ten = self._merged([self.slices[number] for number in sorted(self.slices) if number >= self.end - SLICES])
+            self._cut_tails()
+            begin, running = self.end - SLICES, self.end // SLICES
+            if begin % SLICES == 0:
+                found = [self.stretches.get(running - 1)]
+            else:
+                tail = min((number for number in self.tails if number >= begin), default=None)
+                found = [None if tail is None else self.tails[tail], self.stretches.get(running)]
+            self._ten = self._merged(found)
         return self._ten
 
     def last_minute(self) -> State:
         """What was captured in the stretch that runs and the six before."""
-        return self._merged([self.stretches[stretch] for stretch in sorted(self.stretches)])
+        running = self.end // SLICES
+        if self._ended is None:
+            self._ended = self._merged([self.stretches[stretch] for stretch in sorted(self.stretches) if stretch < running])
+        return self._merged([self._ended, self.stretches.get(running)])
 
     def slice(self, number: int) -> State:
-        """What was captured in one closed slice of the last ten; nothing if it was captured before."""
+        """What was captured in a slice that the last `advance` closed; nothing if it was captured before."""
         return self.slices.get(number) or State(self.capacity)
 
     def _absorb(self, number: int, state: State) -> None:
-        for store, key in ((self.slices, number), (self.stretches, number // SLICES)):
-            if key in store:
-                store[key].merge(state)
-            else:
-                store[key] = state.copy()
+        self._ten = None
+        if number // SLICES < self.end // SLICES:
+            self._ended = None
+        _add(self.stretches, number // SLICES, state)
+        if number >= self._cut:
+            _add(self.slices, number, state)
+            return
+        if number not in self.tails:
+            after = min((tail for tail in self.tails if tail > number), default=None)
+            self.tails[number] = State(self.capacity) if after is None else self.tails[after].copy()
+        for tail in self.tails:
+            if tail <= number:
+                self.tails[tail].merge(state)
 
-    def _merged(self, states: list[State]) -> State:
-        if not states:
-            return State(self.capacity)
-        whole = states[0].copy()
-        for state in states[1:]:
-            whole.merge(state)
-        return whole
+    def _cut_tails(self) -> None:
+        """Make tails of the slices of the stretch that has ended: the later come to the earlier."""
+        begin = self.end // SLICES * SLICES
+        after: State | None = None
+        for number in sorted((number for number in self.slices if number < begin), reverse=True):
+            tail = self.slices.pop(number)
+            if after is not None:
+                tail.merge(after)
+            self.tails[number] = after = tail
+        self._cut = begin
+
+    def _merged(self, states: Sequence[State | None]) -> State:
+        """A state of its own."""
+        whole: State | None = None
+        for state in states:
+            if whole is None:
+                whole = state.copy() if state is not None else None
+            elif state is not None:
+                whole.merge(state)
+        return whole or State(self.capacity)
+
+
+def _add(kept: dict[int, State], number: int, state: State) -> None:
+    if number in kept:
+        kept[number].merge(state)
+    else:
+        kept[number] = state.copy()
