@@ -58,7 +58,7 @@ _OURS = 1
 _ARPHRD_ETHER, _ARPHRD_LOOPBACK, _ARPHRD_NONE = 1, 772, 0xFFFE
 _LINKS = {_ARPHRD_ETHER: ethernet.LINK_ETHERNET, _ARPHRD_LOOPBACK: ethernet.LINK_ETHERNET, _ARPHRD_NONE: ethernet.LINK_RAW}
 
-_SHED_FROM, _SHED_TO = 0.75, 0.5
+_SHED_FROM, _SHED_TO = 0.9, 0.6
 """Shares of the ring: with more blocks waiting than the first, the oldest are let go of until the second is reached."""
 _LOOK_S = 1.0
 """How often the kernel's counters and the state of the interface are looked at."""
