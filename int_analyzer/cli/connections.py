@@ -63,6 +63,7 @@ def connections(
 
 
 def _sum_up(view: View, profile: Profile | None) -> Any:
+    from int_analyzer.analysis.delays.direction_delay import tell_directions
     from int_analyzer.analysis.roce import sum_up_connections
 
-    return sum_up_connections(view)
+    return sum_up_connections(view, tell_directions(view, profile))

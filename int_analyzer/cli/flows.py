@@ -45,6 +45,7 @@ def flows(
 
 
 def _sum_up(view: View, profile: Profile | None) -> Any:
+    from int_analyzer.analysis.delays.direction_delay import tell_directions
     from int_analyzer.analysis.flows import sum_up_flows
 
-    return sum_up_flows(view, profile)
+    return sum_up_flows(view, profile, tell_directions(view, profile))

@@ -48,6 +48,17 @@ DELAY_MEANINGS: dict[str, dict[str, str]] = {
         "ns": "nanoseconds",
         "share": "part of time_ns, 0 to 1",
     },
+    "DirectionDelay": {
+        "judged_messages": "whole messages with enough calm ones of the same kind and size to say what is usual; null if nothing is told",
+        "slow_messages": "of these, that took twice as long as usual and 20 µs longer",
+        "delay_ns": "what they took longer than usual, together",
+        "network_share": "part of the delay that is the network's: lost in queues; 0 to 1, of the slow messages that are told",
+        "elsewhere_share": "part lost elsewhere: at hosts, on wires, in nodes that tell nothing",
+        "not_seen_share": "part lost while no packet with telemetry told where",
+        "worst_hop": "the queue in which its slow messages lost most, on their way or that of their answers; null if in none",
+        "worst_hop_share": "part of the delay that was lost there",
+        "delay_reason": "why this is not known, or not of all slow messages",
+    },
     "QueueDelays": {
         "messages": "messages that lost 20 µs or more here",
         "connections": "directions of connections that they belong to",

@@ -45,6 +45,24 @@ class MessageDelay:
 
 
 @dataclass(frozen=True)
+class DirectionDelay:
+    """Where messages of one direction lost time: parts of what the slow ones took longer than usual, and the queue that cost most.
+
+    Parts are of the slow messages that are told; None, and a `reason`, where that is not known.
+    """
+
+    judged_messages: int | None
+    slow_messages: int | None
+    delay_ns: int | None
+    network_share: float | None
+    elsewhere_share: float | None
+    not_seen_share: float | None
+    worst_hop: Port | None
+    worst_hop_share: float | None
+    delay_reason: str
+
+
+@dataclass(frozen=True)
 class QueueDelays:
     """What a queue did to slow messages: how many of them lost time in it, of how many connections and which jobs, and how much."""
 

@@ -39,10 +39,10 @@ _PLACES = {ELSEWHERE: "elsewhere", UNSEEN: "not-seen", UNTOLD: "unknown"}
 QUEUE, USUAL = "queue", "usual"
 
 
-def list_slow_messages(view: View, profile: Profile, findings: Sequence[Finding], jobs: Sequence[JobSummary]) -> list[MessageDelay]:
-    """All slow messages of a view, told with its findings and jobs."""
+def find_slow_messages(view: View, profile: Profile) -> SlowMessages:
+    """The slow messages of a view of which neither findings nor jobs are known."""
     units = queue_units(view, profile)
-    return SlowMessages(view, profile, units, find_delays(view, units, match_marks(view.journal)), findings, jobs).list_worst(None)
+    return SlowMessages(view, profile, units, find_delays(view, units, match_marks(view.journal)), [], [])
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class SlowMessages:
             delay_ns=int(delays.time[row] - delays.usual[row]),
             job=self.jobs[job].name if job >= 0 else None,
             how=delays.hows[row],
-            reason="" if known else self._why_unknown(direction),
+            reason="" if known else self.why_unknown(direction),
             blame=_PLACES.get(blame, QUEUE),
             blamed=port_of(self.view, self.profile, blame) if blame >= 0 else None,
             parts=self._parts(row) if known else None,
@@ -193,7 +193,7 @@ class SlowMessages:
         rest = [DelayPart(where, None, None, ns, ns / time) for where, ns in (("elsewhere", elsewhere), ("not-seen", unseen)) if ns > 0]
         return [*sorted([*parts, *rest], key=lambda part: -part.ns), DelayPart(USUAL, None, None, usual, usual / time)]
 
-    def _why_unknown(self, direction: int) -> str:
+    def why_unknown(self, direction: int) -> str:
         """Why nothing tells where the time of a message went."""
         flow = int(self.view.connections.flow[direction])
         if flow < 0 or not self.view.flows.telemetry_packets[flow]:
