@@ -16,8 +16,8 @@ from simulated_capture import analysed, captured, viewed
 
 from int_analyzer import _jit
 from int_analyzer.analysis.delays.delay import Delays, find_delays
-from int_analyzer.analysis.delays.slow_message import find_slow_messages
 from int_analyzer.analysis.hosts.message import match_marks
+from int_analyzer.analysis.summarise import examine
 from int_analyzer.analysis.summary import Finding, MessageDelay
 from int_analyzer.analysis.units import queue_units
 from int_analyzer.cli import main
@@ -43,7 +43,7 @@ def delays_of(view: View, profile: Profile = IN_NS) -> Delays:
 
 
 def told(view: View, profile: Profile = IN_NS) -> list[MessageDelay]:
-    return find_slow_messages(view, profile).list_worst(None)
+    return examine(view, profile)[1].list_worst(None)
 
 
 def parts_of(delay: MessageDelay) -> dict[Any, int]:

@@ -14,9 +14,10 @@ from test_delay import SECONDS, SEED, simulated
 
 from int_analyzer import analyze
 from int_analyzer.analysis.delays.delay_summary import DirectionDelay
-from int_analyzer.analysis.delays.direction_delay import tell_directions
+from int_analyzer.analysis.delays.direction_delay import DirectionDelays
 from int_analyzer.analysis.flows import sum_up_flows
 from int_analyzer.analysis.roce import sum_up_connections
+from int_analyzer.analysis.summarise import examine
 from int_analyzer.cli import main
 from int_analyzer.profile import Profile, Units
 
@@ -26,7 +27,7 @@ SHARES = ("network_share", "elsewhere_share", "not_seen_share")
 def delay_of(packets: list[Packet], profile: Profile = IN_NS) -> DirectionDelay:
     """Of the one direction that sends."""
     view = folded(packets).view()
-    (connection,) = sum_up_connections(view, tell_directions(view, profile))
+    (connection,) = sum_up_connections(view, DirectionDelays(examine(view, profile)[1]))
     return connection.delay
 
 
@@ -81,7 +82,9 @@ def test_a_flow_has_the_delay_of_its_connection_once_and_else_a_reason() -> None
     calm(wire)
     send(wire, [(500, 100_500), *[CALM] * 3])
     view = folded(wire.packets).view()
-    reasons = {flow.delay.delay_reason: flow.delay.slow_messages for flow in sum_up_flows(view, IN_NS, tell_directions(view, IN_NS))}
+    reasons = {
+        flow.delay.delay_reason: flow.delay.slow_messages for flow in sum_up_flows(view, IN_NS, DirectionDelays(examine(view, IN_NS)[1]))
+    }
     assert reasons == {"": 1, "no whole message of it was seen": None}
 
 

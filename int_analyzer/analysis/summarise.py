@@ -13,11 +13,12 @@ from int_analyzer.analysis.confidence import weigh
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
 from int_analyzer.analysis.delays.delay import find_delays
 from int_analyzer.analysis.delays.direction_delay import DirectionDelays
+from int_analyzer.analysis.delays.pause import find_holds, with_pauses
 from int_analyzer.analysis.delays.slow_message import SlowMessages
 from int_analyzer.analysis.difference import difference_events, with_differences
 from int_analyzer.analysis.drain import drain_share
 from int_analyzer.analysis.event import find_events
-from int_analyzer.analysis.finding import Candidate, make_findings
+from int_analyzer.analysis.finding import Candidate, findings_by_queue, make_findings
 from int_analyzer.analysis.hosts.host_finding import with_hosts
 from int_analyzer.analysis.hosts.host_label import label_hosts
 from int_analyzer.analysis.hosts.message import match_marks
@@ -83,7 +84,9 @@ def examine(
     findings = with_hosts(profile, findings, work.troubles)
     if counters is not None:
         findings = with_gpus(profile, with_counters(view, profile, findings, lossy, counters), work.jobs, counters)
-    slow = SlowMessages(view, profile, units, find_delays(view, units, messages), findings, work.jobs)
+    holds = find_holds(view, congestions, findings_by_queue(view, findings), counters)
+    delays = with_pauses(view, find_delays(view, units, messages), holds)
+    slow = SlowMessages(view, profile, units, delays, findings, work.jobs)
     quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
     summary = Summary(
         capture=capture,

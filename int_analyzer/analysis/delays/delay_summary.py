@@ -9,13 +9,18 @@ from int_analyzer.analysis.port import Port
 
 @dataclass(frozen=True)
 class DelayPart:
-    """A part of a message's time: in a queue (`at`, and the finding of that queue), elsewhere, not seen, or as usual."""
+    """A part of a message's time: in a queue (`at`, and the finding of that queue), at a paused host, elsewhere, not seen, or as usual.
 
-    where: str  # queue | elsewhere | not-seen | usual
+    Of a paused host `at` is the queue that held it up, of time elsewhere one that may have.
+    """
+
+    where: str  # queue | host-paused | elsewhere | not-seen | usual
     at: Port | None
     finding: str | None
+    host: str | None
     ns: int
     share: float  # of time_ns, 0…1
+    evidence: str
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class MessageDelay:
     job: str | None
     how: str  # packets | flow | unknown
     reason: str
-    blame: str  # queue | elsewhere | not-seen | unknown
+    blame: str  # queue | host-paused | elsewhere | not-seen | unknown
     blamed: Port | None
     parts: list[DelayPart] | None
 
@@ -82,6 +87,7 @@ class MessagesSummary:
     slow: int
     delay_ns: int
     in_queues_ns: int
+    host_paused_ns: int
     elsewhere_ns: int
     not_seen_ns: int
     unknown: int

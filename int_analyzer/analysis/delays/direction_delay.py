@@ -8,10 +8,8 @@ import numpy as np
 
 from int_analyzer.analysis.delays.delay import UNKNOWN
 from int_analyzer.analysis.delays.delay_summary import DirectionDelay
-from int_analyzer.analysis.delays.slow_message import SlowMessages, find_slow_messages
+from int_analyzer.analysis.delays.slow_message import SlowMessages
 from int_analyzer.analysis.paths import port_of
-from int_analyzer.fold.view import View
-from int_analyzer.profile import Profile
 
 
 def untold(reason: str) -> DirectionDelay:
@@ -78,8 +76,3 @@ class DirectionDelays:
         if self._slow.view.journal.forgotten and seen.completed[direction] + seen.one_sided[direction]:
             return "marks of its messages were forgotten: only the latest are told"
         return "no whole message of it was seen"
-
-
-def tell_directions(view: View, profile: Profile | None = None) -> DirectionDelays:
-    """The delays of all directions of a view of which nothing else is asked."""
-    return DirectionDelays(find_slow_messages(view, profile if profile is not None else Profile()))
