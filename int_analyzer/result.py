@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from int_analyzer.analysis.congestion import capture_span
-from int_analyzer.analysis.summarise import summarise
+from int_analyzer.analysis.delays.slow_message import SlowMessages
+from int_analyzer.analysis.summarise import examine
 from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
 from int_analyzer.errors import SourceError
 from int_analyzer.evidence.source import CounterSource, read_counters
@@ -160,25 +161,26 @@ def analyze(
         elapsed_seconds=0.0,
     )
     counters = read_counters(evidence, capture_span(view))
-    summary = _completed(summarise(view, known, capture, reading.damages, counters), view, started)
+    summary, slow = examine(view, known, capture, reading.damages, counters)
+    summary = _completed(summary, view, started)
     if output is not None:
-        _write_state_rows(view, known, summary, Path(output))
+        _write_state_rows(view, known, summary, slow, Path(output))
     return Result(summary, reading.files, known, icrc)
 
 
-def _write_state_rows(view: View, profile: Profile | None, summary: Summary, folder: Path) -> None:
+def _write_state_rows(view: View, profile: Profile | None, summary: Summary, slow: SlowMessages, folder: Path) -> None:
     """Flows, connections, slow messages, jobs and hosts as Parquet, beside the row tables."""
-    from int_analyzer.analysis.delays.slow_message import list_slow_messages
+    from int_analyzer.analysis.delays.direction_delay import DirectionDelays
     from int_analyzer.analysis.flows import sum_up_flows
     from int_analyzer.analysis.roce import sum_up_connections
     from int_analyzer.report import state_rows, work_rows
     from int_analyzer.row_files import write_batch
 
-    for table, summaries in (("flows", sum_up_flows(view, profile)), ("connections", sum_up_connections(view))):
+    delays = DirectionDelays(slow)
+    for table, summaries in (("flows", sum_up_flows(view, profile, delays)), ("connections", sum_up_connections(view, delays))):
         write_batch(state_rows.rows(table, summaries), "parquet", output=folder / f"{table}.parquet")
-    slow = list_slow_messages(view, profile if profile is not None else Profile(), summary.findings, summary.jobs)
     for table, rows in (
-        ("messages", work_rows.message_rows(slow)),
+        ("messages", work_rows.message_rows(slow.list_worst(None))),
         ("jobs", work_rows.job_rows(summary.jobs)),
         ("hosts", work_rows.host_rows(summary.hosts)),
     ):

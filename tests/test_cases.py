@@ -13,12 +13,11 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
+from http_double import Asked, answering
 
 from int_analyzer import _jit
 from int_analyzer.cli import main
@@ -153,49 +152,25 @@ def test_a_leaf_that_hashes_otherwise_is_named_with_what_differs(folder: Path, c
     )
 
 
-class Switches(HTTPServer):
-    """A target that exports the counters of a file as they stand when its time is now; before `begins_ns` is set, as at its begin."""
+class Switches:
+    """Switches that export the counters of a file as they stand when their time is now; before `begins_ns` is set, as at its begin."""
 
     begins_ns: int | None = None
 
     def __init__(self, counters: Path) -> None:
-        super().__init__(("127.0.0.1", 0), Exporting)
         self.readings: dict[tuple[str, str], list[tuple[int, str]]] = {}
         with counters.open(newline="") as file:
             for row in csv.DictReader(file):
                 self.readings.setdefault((row["node"], row["port"]), []).append((int(row["time"]) * SECOND, row["value"]))
 
-
-class Exporting(BaseHTTPRequestHandler):
-    server: Switches
-
-    def do_GET(self) -> None:
-        begins = self.server.begins_ns
-        now = EPOCH_NS if begins is None else time.time_ns() - begins + EPOCH_NS
+    def export(self, _: Asked) -> tuple[int, bytes]:
+        """The page that a Prometheus scrapes."""
+        now = EPOCH_NS if self.begins_ns is None else time.time_ns() - self.begins_ns + EPOCH_NS
         lines = ["# TYPE switch_port_symbol_errors_total counter"]
-        for (node, port), series in self.server.readings.items():
+        for (node, port), series in self.readings.items():
             value = [value for at, value in series if at <= now][-1]
             lines.append(f'switch_port_symbol_errors_total{{switch="{node}",port="{port}"}} {value}')
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.end_headers()
-        self.wfile.write("".join(f"{line}\n" for line in lines).encode())
-
-    def log_message(self, *_: Any) -> None:
-        """Tests print nothing."""
-
-
-@contextmanager
-def exporting(counters: Path) -> Iterator[Switches]:
-    """The target, at a port of this machine."""
-    with Switches(counters) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+        return 200, "".join(f"{line}\n" for line in lines).encode()
 
 
 @contextmanager
@@ -251,8 +226,9 @@ def test_a_prometheus_that_scraped_the_switches_meanwhile_gives_the_same_chain(f
         beside(capture, "profile.toml").read_text()
         + '\n[counters.symbol_errors]\nquery = "switch_port_symbol_errors_total"\nnode = "switch"\nport = "port"\nstep_seconds = 0.5\n'
     )
-    with exporting(beside(capture, "counters.csv")) as target, scraping(tmp_path, target.server_port) as url:
-        target.begins_ns = begins = time.time_ns() + SECOND
+    switches = Switches(beside(capture, "counters.csv"))
+    with answering(switches.export) as target, scraping(tmp_path, target.server_port) as url:
+        switches.begins_ns = begins = time.time_ns() + SECOND
         ends = moved_in_time(capture, moved, begins)
         while time.time_ns() < ends + 2 * SECOND:
             time.sleep(0.2)

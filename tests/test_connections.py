@@ -14,7 +14,9 @@ from roce_reference import START, US, expected, known
 from roce_traffic import MTU, Wire, capture, traffic
 
 from int_analyzer import analyze, result
+from int_analyzer.analysis.delays.direction_delay import DirectionDelays
 from int_analyzer.analysis.roce import sum_up_connections, sum_up_roce
+from int_analyzer.analysis.summarise import examine
 from int_analyzer.cli import main
 from int_analyzer.report import json_document, state_rows
 from int_analyzer.report.roce_section import roce_lines
@@ -89,7 +91,7 @@ def test_the_summary_counts_each_kind_of_loss_apart_and_names_the_worst(lossy: P
 
 def test_what_only_the_other_direction_tells_is_not_known_without_it(lossy: Path) -> None:
     view, _ = result.fold_captures(lossy)
-    (alone,) = [entry for entry in sum_up_connections(view) if not entry.two_sided]
+    (alone,) = [entry for entry in sum_up_connections(view, DirectionDelays(examine(view)[1])) if not entry.two_sided]
     absent = (
         alone.src_qp,
         alone.naks,
@@ -241,4 +243,6 @@ def test_a_summary_without_any_connection_is_none(tmp_path: Path) -> None:
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(capture([]))
     view, _ = result.fold_captures(empty)
-    assert sum_up_roce(view) is None and sum_up_connections(view) == []
+    assert (
+        sum_up_roce(view, DirectionDelays(examine(view)[1])) is None and sum_up_connections(view, DirectionDelays(examine(view)[1])) == []
+    )

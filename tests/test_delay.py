@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from delay_reference import delays_in, messages_in
-from roce_reference import START, US, WRAP, Packet, folded
+from delay_traffic import CALM, IN_NS, calm, send
+from roce_reference import START, US, WRAP, folded
 from roce_traffic import Wire
 from simulated_capture import analysed, captured, viewed
 
 from int_analyzer import _jit
 from int_analyzer.analysis.delays.delay import Delays, find_delays
-from int_analyzer.analysis.delays.slow_message import list_slow_messages
 from int_analyzer.analysis.hosts.message import match_marks
+from int_analyzer.analysis.summarise import examine
 from int_analyzer.analysis.summary import Finding, MessageDelay
 from int_analyzer.analysis.units import queue_units
 from int_analyzer.cli import main
@@ -24,8 +25,6 @@ from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile, Units
 from int_analyzer.result import analyze
 
-IN_NS = Profile(units=Units(hop_latency="ns"))
-CALM = (500, 500)
 SECONDS = {
     "straggler-link": 0.012,
     "incast": 0.012,
@@ -44,32 +43,13 @@ def delays_of(view: View, profile: Profile = IN_NS) -> Delays:
 
 
 def told(view: View, profile: Profile = IN_NS) -> list[MessageDelay]:
-    return list_slow_messages(view, profile, [], [])
+    return examine(view, profile)[1].list_worst(None)
 
 
 def parts_of(delay: MessageDelay) -> dict[Any, int]:
     """ns by node, or by where else."""
     assert delay.parts is not None
     return {part.at.node_id if part.at is not None else part.where: part.ns for part in delay.parts}
-
-
-def calm(wire: Wire, count: int = 6, packets: int = 4) -> None:
-    """So many messages that did not wait: each takes 3 µs for its packets and 1 µs until it is acknowledged."""
-    for _ in range(count):
-        send(wire, [CALM] * packets)
-
-
-def send(wire: Wire, hops: list[tuple[int, ...]], answer: tuple[int, ...] = CALM, gap: int = 0) -> list[Packet]:
-    """A WRITE whose packets tell of these hops, `gap` more than 1 µs apart, and its acknowledgement."""
-    first = len(wire.packets)
-    wire.message("write", len(hops))
-    for number, latencies in enumerate(hops):
-        packet = wire.packets[first + number]
-        wire.packets[first + number] = dataclasses.replace(packet, hops=latencies, time=packet.time + number * gap)
-    wire.wait((len(hops) - 1) * gap)
-    wire.packets.append(dataclasses.replace(wire.acknowledge(wire.psn - 1), hops=answer))
-    del wire.packets[-2]
-    return wire.packets[first:]
 
 
 # ------------------------------------------------------------------------------------------------------------ simulated fabrics

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import AbstractContextManager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from http_double import Asked, Double, answering
 
 from int_analyzer.counter import METRICS
 from int_analyzer.errors import EvidenceError, ProfileError
@@ -196,47 +194,17 @@ def test_a_query_that_cannot_be_is_told_with_its_key(text: str, message: str) ->
         parse_profile(tomllib.loads(text))
 
 
-class Double(HTTPServer):
-    """Answers as a Prometheus does: `results` by query. Keeps what it was asked."""
+def prometheus(**results: Any) -> AbstractContextManager[Double]:
+    """Answers as a Prometheus does: `results` by query, a matrix, or a status and a body."""
 
-    def __init__(self, results: dict[str, Any]) -> None:
-        super().__init__(("127.0.0.1", 0), Answering)
-        self.results = results
-        self.asked: list[tuple[str, dict[str, list[str]], str | None]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Answering(BaseHTTPRequestHandler):
-    server: Double
-
-    def do_POST(self) -> None:
-        asked = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        self.server.asked.append((self.path, asked, self.headers.get("Authorization")))
-        found = self.server.results.get(asked["query"][0], [])
+    def answer(asked: Asked) -> tuple[int, bytes]:
+        found = results.get(parse_qs(asked.body.decode())["query"][0], [])
         status, body = (
             found if isinstance(found, tuple) else (200, {"status": "success", "data": {"resultType": "matrix", "result": found}})
         )
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
+        return status, body if isinstance(body, bytes) else json.dumps(body).encode()
 
-    def log_message(self, *_: Any) -> None:
-        """Tests print nothing."""
-
-
-@contextmanager
-def answering(**results: Any) -> Iterator[Double]:
-    with Double(results) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    return answering(answer)
 
 
 QUERY = 'errors{fabric="a"}'
@@ -252,7 +220,7 @@ def test_series_of_a_prometheus_are_named_by_the_labels_of_the_profile() -> None
         {"metric": {"instance": "spine0"}, "values": [[1780000000, "5"]]},
     ]
     busy = [{"metric": {"Hostname": "gpu-7", "gpu": str(gpu)}, "values": [[1780000000, str(gpu)]]} for gpu in (0, 1)]
-    with answering(**{QUERY: found, "busy / 100": busy}) as server:
+    with prometheus(**{QUERY: found, "busy / 100": busy}) as server:
         read = Prometheus(server.url + "/", PROFILE).read(NOW, NOW + SECOND)
     (errors,) = read.of_ports("symbol_errors", [(1, 4)])
     assert (errors.time_ns - NOW).tolist() == [0, 4 * SECOND] and errors.value.tolist() == [5, 7]
@@ -264,21 +232,22 @@ def test_series_of_a_prometheus_are_named_by_the_labels_of_the_profile() -> None
 
 def test_it_is_asked_for_the_time_around_the_capture_with_the_step_of_the_profile_and_the_token(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret\n")
-    with answering() as server:
+    with prometheus() as server:
         Prometheus(server.url, PROFILE, tmp_path / "token").read(NOW, NOW + SECOND)
         Prometheus(server.url, PROFILE).read(NOW, NOW + 10**6 * SECOND)
-    (probe, _, authorization), (path, asked, _), *_, (_, long, nobody) = server.asked
-    assert probe == "/api/v1/query" and path == "/api/v1/query_range"
-    assert authorization == "Bearer secret" and nobody is None
-    assert asked == {"query": [QUERY], "start": ["1779999700.000"], "end": ["1780000301.000"], "step": ["2.000"]}
+    probe, ranged, *_, last = server.asked
+    assert probe.path == "/api/v1/query" and ranged.path == "/api/v1/query_range"
+    assert probe.headers["Authorization"] == "Bearer secret" and "Authorization" not in last.headers
+    long = parse_qs(last.body.decode())
+    assert parse_qs(ranged.body.decode()) == {"query": [QUERY], "start": ["1779999700.000"], "end": ["1780000301.000"], "step": ["2.000"]}
     points = (float(long["end"][0]) - float(long["start"][0])) / float(long["step"][0])
     assert points <= MOST_POINTS
 
 
 def test_it_is_not_asked_for_what_is_to_come() -> None:
-    with answering() as server:
+    with prometheus() as server:
         assert Prometheus(server.url, PROFILE).read(9 * 10**18, 9 * 10**18).series == []
-    assert [path for path, _, _ in server.asked] == ["/api/v1/query"]
+    assert [asked.path for asked in server.asked] == ["/api/v1/query"]
 
 
 @pytest.mark.parametrize(
@@ -300,7 +269,7 @@ def test_it_is_not_asked_for_what_is_to_come() -> None:
     ],
 )
 def test_what_a_prometheus_refuses_is_told_in_one_line(answer: Any, message: str) -> None:
-    with answering(**{QUERY: answer}) as server:
+    with prometheus(**{QUERY: answer}) as server:
         source = Prometheus(server.url, PROFILE)
         with pytest.raises(EvidenceError, match=message) as told:
             source.read(NOW, NOW)

@@ -7,7 +7,9 @@ from roce_reference import START, US, Packet, folded, known
 from roce_traffic import MTU, Wire
 from test_fold_connections import compare, paired, seen
 
+from int_analyzer.analysis.delays.direction_delay import DirectionDelays
 from int_analyzer.analysis.roce import sum_up_connections, sum_up_roce
+from int_analyzer.analysis.summarise import examine
 from int_analyzer.schema import ICRC_ALTERED, ICRC_BAD, ICRC_CUT, ICRC_OK
 
 MS = 1000 * US
@@ -65,9 +67,9 @@ def test_notifications_per_second_are_those_of_the_time_in_which_the_connection_
     for step in range(1, 6):
         notify_at(wire, begin + step * 100 * MS)
     view = folded(wire.packets).view()
-    (row,) = sum_up_connections(view)
+    (row,) = sum_up_connections(view, DirectionDelays(examine(view)[1]))
     assert (row.cnps, row.cnps_per_second, row.cnp_peak, row.cnp_delay_ns) == (5, 10.0, 1, None)
-    roce = sum_up_roce(view)
+    roce = sum_up_roce(view, DirectionDelays(examine(view)[1]))
     assert roce is not None
     (pair,) = [pair for pair in roce.host_pairs if pair.src == "10.0.0.1"]
     assert (pair.cnps, pair.cnps_per_second) == (5, 10.0)
@@ -76,7 +78,8 @@ def test_notifications_per_second_are_those_of_the_time_in_which_the_connection_
 def test_of_a_one_sided_direction_notifications_are_not_known() -> None:
     wire = Wire()
     wire.message("send", 3)
-    (row,) = sum_up_connections(folded(wire.packets).view())
+    view = folded(wire.packets).view()
+    (row,) = sum_up_connections(view, DirectionDelays(examine(view)[1]))
     assert (row.cnps, row.cnps_per_second, row.cnp_peak, row.cnp_delay_min_ns) == (None, None, None, None)
 
 

@@ -18,7 +18,9 @@ from scapy.packet import Raw
 from typer.testing import CliRunner
 
 from int_analyzer.analysis import integrity
+from int_analyzer.analysis.delays.direction_delay import DirectionDelays
 from int_analyzer.analysis.roce import sum_up_connections
+from int_analyzer.analysis.summarise import examine
 from int_analyzer.analysis.summary import IcrcCheck
 from int_analyzer.cli import app, main
 from int_analyzer.reading import Reading
@@ -179,7 +181,10 @@ def test_the_three_states_are_told_of_all_packets_connections_and_pairs_of_hosts
     assert summary.quality is not None and summary.roce is not None
     assert summary.quality.icrc == IcrcCheck(1990, 10, 0, {})
     view, _ = fold_captures(damaged, icrc=1, compiled=False)
-    by_queue_pair = {row.dest_qp: (row.icrc_ok, row.icrc_bad, row.icrc_not_checkable) for row in sum_up_connections(view)}
+    by_queue_pair = {
+        row.dest_qp: (row.icrc_ok, row.icrc_bad, row.icrc_not_checkable)
+        for row in sum_up_connections(view, DirectionDelays(examine(view)[1]))
+    }
     assert by_queue_pair == {0x11: (1000, 0, 0), 0x12: (990, 10, 0)}
     (pair,) = summary.roce.host_pairs
     assert (pair.icrc_ok, pair.icrc_bad) == (1990, 10)

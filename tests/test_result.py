@@ -203,13 +203,13 @@ def test_captures_without_times_do_not_count_backwards(tmp_path: Path) -> None:
 
 
 def test_elapsed_seconds_are_of_the_whole_analysis(monkeypatch: pytest.MonkeyPatch) -> None:
-    summarise = results.summarise
+    examine = results.examine
 
     def slow(*arguments: Any) -> Any:
         time.sleep(0.3)
-        return summarise(*arguments)
+        return examine(*arguments)
 
-    monkeypatch.setattr(results, "summarise", slow)
+    monkeypatch.setattr(results, "examine", slow)
     capture = ia.analyze(LINK).summary.capture
     assert capture is not None and capture.elapsed_seconds > 0.3
 

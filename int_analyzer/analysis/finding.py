@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from int_analyzer.analysis.cause import BACK_PRESSURE, UNSEEN, Cause
@@ -15,9 +16,10 @@ from int_analyzer.analysis.units import RAW, QueueUnits
 from int_analyzer.analysis.waiting import elevated_span
 from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
-from int_analyzer.profile import Profile
+from int_analyzer.profile import ABSENT, Profile
 
-_ROLE_ORDER = {ROOT: 0, "host": 1, VICTIM: 2}
+HOST = "host"
+_ROLE_ORDER = {ROOT: 0, HOST: 1, VICTIM: 2}
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,18 @@ class Candidate:
     culprits: list[FlowShare]
     victims: list[FlowShare]
     latency_usable: bool
+
+
+def findings_by_queue(view: View, findings: Sequence[Finding]) -> dict[int, Finding]:
+    """The finding of each queue (row) that has one."""
+    queues = view.queues
+    keys = zip(queues.node_id.tolist(), queues.port.tolist(), queues.queue_id.tolist(), strict=True)
+    of_key = {
+        tuple(ABSENT if number is None else number for number in (finding.node_id, finding.port_id, finding.queue)): finding
+        for finding in findings
+        if finding.role != HOST
+    }
+    return {row: of_key[key] for row, key in enumerate(keys) if key in of_key}
 
 
 def make_findings(view: View, profile: Profile, units: QueueUnits, candidates: list[Candidate]) -> list[Finding]:

@@ -1,9 +1,11 @@
-"""Flows one by one: who sends to whom, over which ports, and what its RoCEv2 connection says of loss."""
+"""Flows one by one: who sends to whom, over which ports, and what its RoCEv2 connection says of loss and delay."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from int_analyzer.analysis.delays.delay_summary import DirectionDelay
+from int_analyzer.analysis.delays.direction_delay import DirectionDelays, untold
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
 
@@ -32,19 +34,23 @@ class FlowSummary:
     rewinds: int | None
     unfilled: int | None
     naks: int | None
+    delay: DirectionDelay
     first_ns: int
     last_ns: int
 
 
-def sum_up_flows(view: View, profile: Profile | None = None) -> list[FlowSummary]:
+def sum_up_flows(view: View, profile: Profile | None, delays: DirectionDelays) -> list[FlowSummary]:
     """All flows, most bytes first. What is of a connection stands at its heaviest flow only, so that it adds up."""
     profile = profile if profile is not None else Profile()
     flows, seen = view.flows, view.connections
     connection_of = {flow: row for row, flow in enumerate(seen.flow.tolist()) if flow >= 0}
+    connected = set(zip(seen.src, seen.dst, seen.dest_qp.tolist(), strict=True))
+    elsewhere, alone = untold("told at the heaviest flow of its connection"), untold("it belongs to no RoCEv2 connection")
     summaries = []
     for row in (-flows.bytes).argsort(kind="stable").tolist():
         connection = connection_of.get(row, ABSENT)
         known = connection != ABSENT
+        other = elsewhere if (flows.src[row], flows.dst[row], int(flows.dest_qp[row])) in connected else alone
         summaries.append(
             FlowSummary(
                 src=flows.src[row],
@@ -67,6 +73,7 @@ def sum_up_flows(view: View, profile: Profile | None = None) -> list[FlowSummary
                 rewinds=int(seen.rewinds[connection]) if known else None,
                 unfilled=int(seen.unfilled[connection]) if known else None,
                 naks=int(seen.naks[connection]) if known and seen.peer[connection] >= 0 else None,
+                delay=delays.of(connection) if known else other,
                 first_ns=int(flows.first_ns[row]),
                 last_ns=int(flows.last_ns[row]),
             )

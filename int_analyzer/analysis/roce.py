@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from int_analyzer.analysis.delays.direction_delay import DirectionDelays
 from int_analyzer.analysis.quantiles import SHARES
 from int_analyzer.analysis.summary import ConnectionSummary, HostPairSummary, Quantiles, RoceSummary, Tracking
 from int_analyzer.fold.view import ConnectionView, View
@@ -18,8 +19,8 @@ FEWEST_DATA = 20
 NOTEWORTHY = 0.1
 
 
-def sum_up_roce(view: View) -> RoceSummary | None:
-    """What all connections tell; None without any."""
+def sum_up_roce(view: View, delays: DirectionDelays) -> RoceSummary | None:
+    """What all connections tell, and where their messages lost time; None without any."""
     seen = view.connections
     if len(seen.src) == 0:
         return None
@@ -59,7 +60,7 @@ def sum_up_roce(view: View) -> RoceSummary | None:
         fct=_together(view, "fct"),
         rtt=_together(view, "rtt"),
         evicted=seen.evicted,
-        worst=_worst(view),
+        worst=_worst(view, delays),
         host_pairs=_host_pairs(view),
         notes=_notes(seen, two_sided, verified, answerable),
     )
@@ -70,16 +71,16 @@ def _tracking(seen: ConnectionView) -> Tracking:
     return Tracking("polling" if told.polled else "full", told.time_share, told.connections_share, told.packets_share)
 
 
-def sum_up_connections(view: View) -> list[ConnectionSummary]:
+def sum_up_connections(view: View, delays: DirectionDelays) -> list[ConnectionSummary]:
     """Every direction that sent data, those that retransmitted most first, then by bytes."""
     seen = view.connections
     rows = np.nonzero(_sending(seen))[0]
     order = np.lexsort((-seen.bytes[rows], -seen.retransmitted[rows]))
-    return [sum_up_connection(view, row) for row in rows[order].tolist()]
+    return [sum_up_connection(view, delays, row) for row in rows[order].tolist()]
 
 
-def sum_up_connection(view: View, row: int) -> ConnectionSummary:
-    """One direction: its requests and responses, and what answered them."""
+def sum_up_connection(view: View, delays: DirectionDelays, row: int) -> ConnectionSummary:
+    """One direction: its requests and responses, what answered them, and where they lost time."""
     seen = view.connections
     peer, flow = int(seen.peer[row]), int(seen.flow[row])
 
@@ -134,6 +135,7 @@ def sum_up_connection(view: View, row: int) -> ConnectionSummary:
         rtt_mean_ns=_ratio(float(seen.rtt_sum[row]), int(seen.rtt_count[row])),
         rtt_min_ns=int(seen.rtt_min[row]) if seen.rtt_count[row] else None,
         rtt_max_ns=int(seen.rtt_max[row]) if seen.rtt_count[row] else None,
+        delay=delays.of(row),
         icrc_ok=int(seen.icrc_right[row]),
         icrc_bad=int(seen.icrc_wrong[row]),
         icrc_not_checkable=int(seen.icrc_unchecked[row]),
@@ -142,7 +144,7 @@ def sum_up_connection(view: View, row: int) -> ConnectionSummary:
     )
 
 
-def _worst(view: View) -> dict[str, list[ConnectionSummary]]:
+def _worst(view: View, delays: DirectionDelays) -> dict[str, list[ConnectionSummary]]:
     """The worst connections by each measure, those without it left out."""
     seen = view.connections
     ranks = {
@@ -151,7 +153,9 @@ def _worst(view: View) -> dict[str, list[ConnectionSummary]]:
         "rtt": seen.rtt_sum / np.maximum(seen.rtt_count, 1),
     }
     return {
-        measure: [sum_up_connection(view, row) for row in np.argsort(-rank, kind="stable")[:MOST_CONNECTIONS].tolist() if rank[row] > 0]
+        measure: [
+            sum_up_connection(view, delays, row) for row in np.argsort(-rank, kind="stable")[:MOST_CONNECTIONS].tolist() if rank[row] > 0
+        ]
         for measure, rank in ranks.items()
     }
 

@@ -12,13 +12,16 @@ from int_analyzer.analysis.clocks.link_latency import measure_links
 from int_analyzer.analysis.confidence import weigh
 from int_analyzer.analysis.congestion import DEPTH, Congestion, contradicted, find_congestion
 from int_analyzer.analysis.delays.delay import find_delays
+from int_analyzer.analysis.delays.direction_delay import DirectionDelays
+from int_analyzer.analysis.delays.pause import find_holds, with_pauses
 from int_analyzer.analysis.delays.slow_message import SlowMessages
 from int_analyzer.analysis.difference import difference_events, with_differences
 from int_analyzer.analysis.drain import drain_share
 from int_analyzer.analysis.event import find_events
-from int_analyzer.analysis.finding import Candidate, make_findings
+from int_analyzer.analysis.finding import Candidate, findings_by_queue, make_findings
 from int_analyzer.analysis.hosts.host_finding import with_hosts
 from int_analyzer.analysis.hosts.host_label import label_hosts
+from int_analyzer.analysis.hosts.message import match_marks
 from int_analyzer.analysis.hosts.work import find_work
 from int_analyzer.analysis.latency import QueueQuantiles, queue_quantiles, tail_latency_ratio
 from int_analyzer.analysis.losses.loss_finding import with_loss
@@ -47,7 +50,18 @@ def summarise(
     damages: Sequence[dict[str, object]] = (),
     counters: Counters | None = None,
 ) -> Summary:
-    """Findings, links, paths, queues and quality of a view.
+    """Findings, links, paths, queues and quality of a view, as `examine` has them."""
+    return examine(view, profile, capture, damages, counters)[0]
+
+
+def examine(
+    view: View,
+    profile: Profile | None = None,
+    capture: Capture | None = None,
+    damages: Sequence[dict[str, object]] = (),
+    counters: Counters | None = None,
+) -> tuple[Summary, SlowMessages]:
+    """The summary of a view, and all the slow messages of which it tells the worst.
 
     `damages` is what the capture's reader reported as broken, `counters` what was counted outside of it meanwhile.
     """
@@ -63,14 +77,18 @@ def summarise(
     if counters is not None:
         lossy = weigh_link(view, profile, lossy, losses, counters)
     differences = find_differences(view)
-    findings = with_differences(profile, with_loss(view, profile, _findings(view, profile, units, congestions), lossy), differences)
-    work = find_work(view, profile, findings)
+    messages = match_marks(view.journal)
+    findings = with_loss(view, profile, _findings(view, profile, units, congestions), lossy, messages)
+    findings = with_differences(profile, findings, differences)
+    work = find_work(view, profile, findings, messages)
     findings = with_hosts(profile, findings, work.troubles)
     if counters is not None:
         findings = with_gpus(profile, with_counters(view, profile, findings, lossy, counters), work.jobs, counters)
-    slow = SlowMessages(view, profile, units, find_delays(view, units, work.messages), findings, work.jobs)
+    holds = find_holds(view, congestions, findings_by_queue(view, findings), counters)
+    delays = with_pauses(view, find_delays(view, units, messages), holds)
+    slow = SlowMessages(view, profile, units, delays, findings, work.jobs)
     quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
-    return Summary(
+    summary = Summary(
         capture=capture,
         quality=replace(quality, clock_faults=faults),
         findings=slow.with_findings(),
@@ -79,13 +97,14 @@ def summarise(
         paths=build_paths(view, profile, units),
         queues=_queues(view, profile, quantiles),
         clocks=list_clocks(envelopes, places, profile),
-        roce=sum_up_roce(view),
+        roce=sum_up_roce(view, DirectionDelays(slow)),
         storage=work.storage,
         jobs=slow.with_jobs(),
         messages=slow.sum_up(),
         hosts=label_hosts(slow, work.jobs, work.storage, work.troubles),
         outside=sum_up_outside(view, profile, counters, work.jobs) if counters is not None else None,
     )
+    return summary, slow
 
 
 def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion]) -> list[Finding]:

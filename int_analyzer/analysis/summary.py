@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from int_analyzer.analysis.delays.delay_summary import DelayPart as DelayPart
+from int_analyzer.analysis.delays.delay_summary import DirectionDelay as DirectionDelay
 from int_analyzer.analysis.delays.delay_summary import HostSummary as HostSummary
 from int_analyzer.analysis.delays.delay_summary import MessageDelay as MessageDelay
 from int_analyzer.analysis.delays.delay_summary import MessagesSummary as MessagesSummary
@@ -265,6 +266,7 @@ class ConnectionSummary:
     rtt_mean_ns: float | None
     rtt_min_ns: int | None
     rtt_max_ns: int | None
+    delay: DirectionDelay
     icrc_ok: int
     icrc_bad: int
     icrc_not_checkable: int

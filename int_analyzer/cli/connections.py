@@ -63,6 +63,8 @@ def connections(
 
 
 def _sum_up(view: View, profile: Profile | None) -> Any:
+    from int_analyzer.analysis.delays.direction_delay import DirectionDelays
     from int_analyzer.analysis.roce import sum_up_connections
+    from int_analyzer.analysis.summarise import examine
 
-    return sum_up_connections(view)
+    return sum_up_connections(view, DirectionDelays(examine(view, profile)[1]))

@@ -45,6 +45,8 @@ def flows(
 
 
 def _sum_up(view: View, profile: Profile | None) -> Any:
+    from int_analyzer.analysis.delays.direction_delay import DirectionDelays
     from int_analyzer.analysis.flows import sum_up_flows
+    from int_analyzer.analysis.summarise import examine
 
-    return sum_up_flows(view, profile)
+    return sum_up_flows(view, profile, DirectionDelays(examine(view, profile)[1]))

@@ -11,6 +11,7 @@ DELAY_MEANINGS: dict[str, dict[str, str]] = {
         "slow": "of these, that took twice as long as usual and 20 µs longer",
         "delay_ns": "what the slow ones took longer than usual, together",
         "in_queues_ns": "of it, lost in queues",
+        "host_paused_ns": "lost at ports of hosts that the node next to them had paused",
         "elsewhere_ns": "lost elsewhere: at hosts, on wires, in nodes that tell nothing",
         "not_seen_ns": "lost while no packet with telemetry told where",
         "unknown": "slow messages of which it is not known where their time went",
@@ -37,16 +38,32 @@ DELAY_MEANINGS: dict[str, dict[str, str]] = {
         "time; unknown: not at all",
         "reason": "why they are not known",
         "blame": "where most of its delay comes from",
-        "blamed": "the queue, if that is one",
+        "blamed": "the queue, if that is one; of a paused host the one that held it up",
         "parts": "its whole time, the longest part first, what is usual last; null if it is not known",
     },
     "DelayPart": {
-        "where": "queue: its packets waited there; elsewhere: at a host, on a wire, in a node that tells nothing; not-seen: no packet with "
-        "telemetry told; usual: what such a message takes anyway",
-        "at": "the queue; null if it is none",
+        "where": "queue: its packets waited there; host-paused: at the port of a host, which the node next to it had told to wait; "
+        "elsewhere: at a host, on a wire, in a node that tells nothing; not-seen: no packet with telemetry told; usual: "
+        "what such a message takes anyway",
+        "at": "the queue; of host-paused the one next to the host that was held up, of elsewhere one that was congested there and may have "
+        "paused the host; else null",
         "finding": "id of the finding about this queue",
+        "host": "the host that was paused, or may have been, if `at` is next to it",
         "ns": "nanoseconds",
         "share": "part of time_ns, 0 to 1",
+        "evidence": "what the pause of a host is concluded from, and why time elsewhere is not told of one",
+    },
+    "DirectionDelay": {
+        "judged_messages": "whole messages with enough calm ones of the same kind and size to say what is usual; null if nothing is told",
+        "slow_messages": "of these, that took twice as long as usual and 20 µs longer",
+        "delay_ns": "what they took longer than usual, together",
+        "network_share": "part of the delay that is the network's: lost in queues, or at hosts that were paused; 0 to 1, of the slow "
+        "messages that are told",
+        "elsewhere_share": "part lost elsewhere: at hosts, on wires, in nodes that tell nothing",
+        "not_seen_share": "part lost while no packet with telemetry told where",
+        "worst_hop": "the queue in which its slow messages lost most, on their way or that of their answers; null if in none",
+        "worst_hop_share": "part of the delay that was lost there",
+        "delay_reason": "why this is not known, or not of all slow messages",
     },
     "QueueDelays": {
         "messages": "messages that lost 20 µs or more here",

@@ -17,7 +17,10 @@ def message_lines(messages: MessagesSummary, findings: Sequence[Finding], top: i
     """(label, text) of every line of the section; a label is empty where the line continues the one before."""
     seen = f"{figure.count(messages.slow)} of {figure.things(messages.judged, 'message')} took at least twice as long as their like"
     yield "slow", seen + (f": {figure.duration(messages.delay_ns)} more in all" if messages.slow else "")
-    lost = [("in queues", messages.in_queues_ns), ("elsewhere", messages.elsewhere_ns), ("not seen", messages.not_seen_ns)]
+    lost = [
+        *(("in queues", messages.in_queues_ns), ("at paused hosts", messages.host_paused_ns)),
+        *(("elsewhere", messages.elsewhere_ns), ("not seen", messages.not_seen_ns)),
+    ]
     told = sum(ns for _, ns in lost)
     if told:
         where = ", ".join(f"{figure.share(ns / told)} {place}" for place, ns in lost if ns)
@@ -100,6 +103,8 @@ def _part(part: DelayPart, findings: Sequence[Finding]) -> str:
         return _WORDS[part.where]
     name = figure.place(part.at.node, part.at.port, part.at.queue)
     finding = next((entry for entry in findings if entry.id == part.finding), None)
-    if finding is None:
-        return name
-    return f"{name} ({finding.id}{f', held up by {finding.root}' if finding.root is not None else ''})"
+    if finding is not None:
+        name += f" ({finding.id}{f', held up by {finding.root}' if finding.root is not None else ''})"
+    if part.where == "host-paused":
+        return f"at {part.host}, paused by {name}"
+    return f"elsewhere: {part.host} may have been paused by {name}" if part.where == "elsewhere" else name

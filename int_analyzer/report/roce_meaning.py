@@ -96,6 +96,7 @@ ROCE_MEANINGS: dict[str, dict[str, str]] = {
         "rtt_mean_ns": "mean time from a packet that asks for an acknowledgement to the one that covers it, at the mirror point",
         "rtt_min_ns": "the shortest",
         "rtt_max_ns": "the longest",
+        "delay": "where its messages lost time",
         "icrc_ok": "packets of the sample with a right ICRC, copies too",
         "icrc_bad": "with a wrong one",
         "icrc_not_checkable": "with one that cannot be checked",

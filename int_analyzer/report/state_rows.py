@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from int_analyzer.analysis.flows import FlowSummary
-from int_analyzer.analysis.summary import ConnectionSummary
+from int_analyzer.analysis.summary import ConnectionSummary, DirectionDelay, Port
 from int_analyzer.fold.transport import KINDS
+from int_analyzer.report import figure
 from int_analyzer.report.json_document import MEANINGS
 from int_analyzer.schema import SCHEMA_VERSION
 
@@ -41,25 +42,32 @@ FLOW_MEANINGS = {
 }
 
 TELLING = {
-    "flows": ("src", "dst", "src_port", "dest_qp", "packets", "bytes", "ce_packets", "retransmitted", "path"),
+    "flows": ("src", "dst", "src_port", "dest_qp", "packets", "bytes", "ce_packets", "retransmitted", "slow_messages", "worst_hop", "path"),
     "connections": (
         *("src", "dst", "dest_qp", "transport", "two_sided", "data_packets", "retransmitted", "naks", "timeouts", "rnr_naks"),
-        *("completed", "fct_mean_ns", "throughput_bps", "rtt_mean_ns"),
+        *("completed", "fct_mean_ns", "throughput_bps", "rtt_mean_ns", "slow_messages", "network_share", "worst_hop"),
     ),
 }
 """Columns that are shown where there is no room for all."""
 
-_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+_TYPES = {Port: pa.string(), str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
 def columns(table: str) -> dict[str, tuple[pa.DataType, str]]:
-    """Type and meaning of each column of "flows" or "connections", in order; messages are a column per kind."""
-    kind, meanings = (FlowSummary, FLOW_MEANINGS) if table == "flows" else (ConnectionSummary, MEANINGS["ConnectionSummary"])
+    """Type and meaning of each column of "flows" or "connections", in order; messages are a column per kind, a delay one per field."""
+    if table == "flows":
+        return _columns(FlowSummary, FLOW_MEANINGS)
+    return _columns(ConnectionSummary, MEANINGS["ConnectionSummary"])
+
+
+def _columns(kind: type, meanings: dict[str, str]) -> dict[str, tuple[pa.DataType, str]]:
     hints = typing.get_type_hints(kind)
     found: dict[str, tuple[pa.DataType, str]] = {}
     for field in dataclasses.fields(kind):
         if field.name == "messages":
             found |= {f"{name}_messages": (pa.int64(), f"{name.upper()} messages begun") for name in KINDS}
+        elif field.name == "delay":
+            found |= _columns(DirectionDelay, MEANINGS["DirectionDelay"])
         else:
             plain = next(member for member in (*typing.get_args(hints[field.name]), hints[field.name]) if member in _TYPES)
             found[field.name] = _TYPES[plain], meanings[field.name]
@@ -73,11 +81,14 @@ def rows(table: str, summaries: Sequence[FlowSummary | ConnectionSummary]) -> pa
         [pa.field(name, kind, metadata={"doc": meaning}) for name, (kind, meaning) in known.items()],
         metadata={"table": table, "schema_version": SCHEMA_VERSION},
     )
-    plain = [_flat(dataclasses.asdict(summary)) for summary in summaries]
+    plain = [_flat(summary) for summary in summaries]
     return pa.RecordBatch.from_arrays([pa.array([row[name] for row in plain], type=arrow.field(name).type) for name in known], schema=arrow)
 
 
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    if "messages" in row:
-        row |= {f"{name}_messages": row["messages"].get(name, 0) for name in KINDS}
-    return row
+def _flat(summary: FlowSummary | ConnectionSummary) -> dict[str, Any]:
+    """Values by column; a queue by name, as paths call it."""
+    row = vars(summary) | vars(summary.delay)
+    if isinstance(summary, ConnectionSummary):
+        row |= {f"{name}_messages": summary.messages.get(name, 0) for name in KINDS}
+    hop = summary.delay.worst_hop
+    return row | {"worst_hop": figure.short_place(hop) if hop is not None else None}

@@ -9,7 +9,8 @@
     blame   the longest part but for what is usual
 
 Packets that wait evenly come no later one after the other: queues are told no more than the message took longer than usual. What is neither
-theirs nor usual was spent elsewhere (at hosts, on wires, in nodes that tell nothing), or is not seen.
+theirs nor usual was spent at a host's port that was paused (pause.py), elsewhere (at hosts, on wires, in nodes that tell nothing), or is
+not seen.
 
 What a packet waited is known by what others did not: in a queue that was never calm (in none of the pieces that a state was merged from)
 nobody waited.
@@ -19,7 +20,7 @@ Parts are disjoint: together they are the whole time, never more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,10 @@ class Parts:
 class Delays:
     """All judged messages, one row each, and the slow ones among them.
 
-    rows: of `messages`; time, fct, usual (NaN where it is not known), elsewhere and unseen (beyond what is usual) in ns; usual_of: 0 the
-    pair of hosts, 1 the fabric; hows as above; slow: rows here. blame: row of QueueView, or ELSEWHERE, UNSEEN, UNTOLD.
+    rows: of `messages`; time, fct, usual (NaN where it is not known), paused, elsewhere and unseen (beyond what is usual) in ns;
+    usual_of: 0 the pair of hosts, 1 the fabric; hows as above; slow: rows here. held: row of the QueueView that paused the sender
+    (held_sender) or the other host, or may have done so where nothing is `paused`; −1 for none. blame: row of QueueView, or PAUSED,
+    ELSEWHERE, UNSEEN, UNTOLD.
     """
 
     messages: Messages
@@ -77,16 +80,19 @@ class Delays:
     slow: Any
     hows: list[str]
     parts: Parts
+    paused: Any
     elsewhere: Any
     unseen: Any
+    held: Any
+    held_sender: Any
     blame: Any
 
 
-ELSEWHERE, UNSEEN, UNTOLD = -1, -2, -3
+ELSEWHERE, UNSEEN, UNTOLD, PAUSED = -1, -2, -3, -4
 
 
 def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
-    """Every whole message with its time, what is usual, and its parts."""
+    """Every whole message with its time, what is usual, and its parts; of pauses nothing is known yet."""
     messages = messages.of(messages.whole)
     completions = complete(view.connections, messages, view.answers)
     rows = np.flatnonzero(~messages.response & (completions.end_ns >= messages.begin_ns))
@@ -101,7 +107,8 @@ def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
     hows = [PACKETS if known else UNKNOWN for known in (measured.exact & (told >= TOLD_SHARE * time)).tolist()]
     parts, told = _tell_by_flow(view, units, messages.of(rows), completions.end_ns[rows], slow, time - usual, hows, parts, told)
     parts, elsewhere, unseen = _beyond_usual(parts, time, usual, np.maximum(time - told, 0))
-    return Delays(
+    nothing = np.zeros(len(rows), dtype=np.int64)
+    delays = Delays(
         messages=messages,
         completions=completions,
         rows=rows,
@@ -112,10 +119,14 @@ def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
         slow=np.flatnonzero(slow),
         hows=hows,
         parts=parts,
+        paused=nothing,
         elsewhere=elsewhere,
         unseen=unseen,
-        blame=_blame(parts, elsewhere, unseen, np.array([how == UNKNOWN for how in hows], dtype=bool)),
+        held=nothing - 1,
+        held_sender=nothing > 0,
+        blame=nothing,
     )
+    return blame(delays)
 
 
 def _are_doubtful(view: View, messages: Messages, answer: Any) -> Any:
@@ -278,13 +289,14 @@ def _beyond_usual(parts: Parts, time: Any, usual: Any, untold: Any) -> tuple[Par
     return parts, left - unseen, unseen
 
 
-def _blame(parts: Parts, elsewhere: Any, unseen: Any, unknown: Any) -> Any:
-    """The queue with the longest part, or where else most time was: int64[rows]."""
-    count = len(elsewhere)
-    queue, most = np.full(count, ELSEWHERE, dtype=np.int64), np.zeros(count)
+def blame(delays: Delays) -> Delays:
+    """With the queue that has the longest part, or where else most time was."""
+    parts, count = delays.parts, len(delays.rows)
+    blamed, most = np.full(count, ELSEWHERE, dtype=np.int64), np.zeros(count)
     first = np.flatnonzero(np.diff(parts.message, prepend=-1) != 0)
-    queue[parts.message[first]], most[parts.message[first]] = parts.queue[first], parts.ns[first]
-    queue[elsewhere > most] = ELSEWHERE
-    queue[unseen > np.maximum(most, elsewhere)] = UNSEEN
-    queue[unknown] = UNTOLD
-    return queue
+    blamed[parts.message[first]], most[parts.message[first]] = parts.queue[first], parts.ns[first]
+    for place, ns in ((PAUSED, delays.paused), (ELSEWHERE, delays.elsewhere), (UNSEEN, delays.unseen)):
+        blamed[ns > most] = place
+        most = np.maximum(most, ns)
+    blamed[[how == UNKNOWN for how in delays.hows]] = UNTOLD
+    return replace(delays, blame=blamed)

@@ -9,13 +9,18 @@ from int_analyzer.analysis.port import Port
 
 @dataclass(frozen=True)
 class DelayPart:
-    """A part of a message's time: in a queue (`at`, and the finding of that queue), elsewhere, not seen, or as usual."""
+    """A part of a message's time: in a queue (`at`, and the finding of that queue), at a paused host, elsewhere, not seen, or as usual.
 
-    where: str  # queue | elsewhere | not-seen | usual
+    Of a paused host `at` is the queue that held it up, of time elsewhere one that may have.
+    """
+
+    where: str  # queue | host-paused | elsewhere | not-seen | usual
     at: Port | None
     finding: str | None
+    host: str | None
     ns: int
     share: float  # of time_ns, 0…1
+    evidence: str
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,27 @@ class MessageDelay:
     job: str | None
     how: str  # packets | flow | unknown
     reason: str
-    blame: str  # queue | elsewhere | not-seen | unknown
+    blame: str  # queue | host-paused | elsewhere | not-seen | unknown
     blamed: Port | None
     parts: list[DelayPart] | None
+
+
+@dataclass(frozen=True)
+class DirectionDelay:
+    """Where messages of one direction lost time: parts of what the slow ones took longer than usual, and the queue that cost most.
+
+    Parts are of the slow messages that are told; None, and a `reason`, where that is not known.
+    """
+
+    judged_messages: int | None
+    slow_messages: int | None
+    delay_ns: int | None
+    network_share: float | None
+    elsewhere_share: float | None
+    not_seen_share: float | None
+    worst_hop: Port | None
+    worst_hop_share: float | None
+    delay_reason: str
 
 
 @dataclass(frozen=True)
@@ -64,6 +87,7 @@ class MessagesSummary:
     slow: int
     delay_ns: int
     in_queues_ns: int
+    host_paused_ns: int
     elsewhere_ns: int
     not_seen_ns: int
     unknown: int

@@ -14,35 +14,30 @@ from int_analyzer.analysis.delays.delay import (
     FABRIC,
     LEAST_NS,
     PAIR,
+    PAUSED,
     UNKNOWN,
     UNSEEN,
     UNTOLD,
     Delays,
-    find_delays,
     usable_queues,
 )
 from int_analyzer.analysis.delays.delay_summary import DelayPart, MessageDelay, MessagesSummary, QueueDelays
-from int_analyzer.analysis.hosts.host_finding import HOST
+from int_analyzer.analysis.delays.pause import holds_back
+from int_analyzer.analysis.finding import findings_by_queue
 from int_analyzer.analysis.hosts.job import RING
-from int_analyzer.analysis.hosts.message import match_marks
 from int_analyzer.analysis.hosts.work_summary import JobSummary
 from int_analyzer.analysis.paths import port_of
 from int_analyzer.analysis.summary import Finding
-from int_analyzer.analysis.units import QueueUnits, queue_units
+from int_analyzer.analysis.units import QueueUnits
 from int_analyzer.fold.transport import KINDS
 from int_analyzer.fold.view import View
-from int_analyzer.profile import ABSENT, Profile
+from int_analyzer.profile import Profile
 
 MOST_SLOW, MOST_OF_JOB = 100, 10
 """So many slow messages are told one by one, and of a job."""
-_PLACES = {ELSEWHERE: "elsewhere", UNSEEN: "not-seen", UNTOLD: "unknown"}
-QUEUE, USUAL = "queue", "usual"
-
-
-def list_slow_messages(view: View, profile: Profile, findings: Sequence[Finding], jobs: Sequence[JobSummary]) -> list[MessageDelay]:
-    """All slow messages of a view, told with its findings and jobs."""
-    units = queue_units(view, profile)
-    return SlowMessages(view, profile, units, find_delays(view, units, match_marks(view.journal)), findings, jobs).list_worst(None)
+QUEUE, HOST_PAUSED, AT_ANOTHER_PLACE, NOT_SEEN, USUAL = "queue", "host-paused", "elsewhere", "not-seen", "usual"
+MAYBE_PAUSED = "a queue next to the host was congested: whether it paused the host is not known"
+_PLACES = {PAUSED: HOST_PAUSED, ELSEWHERE: AT_ANOTHER_PLACE, UNSEEN: NOT_SEEN, UNTOLD: "unknown"}
 
 
 @dataclass(frozen=True)
@@ -82,14 +77,7 @@ class SlowMessages:
     @cached_property
     def finding_of(self) -> dict[int, Finding]:
         """The finding of each queue that has one."""
-        queues = self.view.queues
-        keys = zip(queues.node_id.tolist(), queues.port.tolist(), queues.queue_id.tolist(), strict=True)
-        of_key = {
-            tuple(ABSENT if number is None else number for number in (finding.node_id, finding.port_id, finding.queue)): finding
-            for finding in self.findings
-            if finding.role != HOST
-        }
-        return {row: of_key[key] for row, key in enumerate(keys) if key in of_key}
+        return findings_by_queue(self.view, self.findings)
 
     def sum_up(self) -> MessagesSummary | None:
         """All messages; None without any."""
@@ -106,6 +94,7 @@ class SlowMessages:
             slow=len(delays.slow),
             delay_ns=int((delays.time - delays.usual)[slow].sum()),
             in_queues_ns=int(delays.parts.sum_up(len(slow))[told].sum()),
+            host_paused_ns=int(delays.paused[told].sum()),
             elsewhere_ns=int(delays.elsewhere[told].sum()),
             not_seen_ns=int(delays.unseen[told].sum()),
             unknown=int((slow & unknown).sum()),
@@ -155,6 +144,7 @@ class SlowMessages:
         direction = int(delays.messages.direction[message])
         job, blame = self.job_of_direction[direction], int(delays.blame[row])
         known = delays.hows[row] != UNKNOWN
+        blamed = int(delays.held[row]) if blame == PAUSED else blame
         name = f"{self.profile.host_name(seen.src[direction])} > {self.profile.host_name(seen.dst[direction])}"
         return MessageDelay(
             name=f"{name} qp {int(seen.dest_qp[direction]):#x}",
@@ -173,27 +163,40 @@ class SlowMessages:
             delay_ns=int(delays.time[row] - delays.usual[row]),
             job=self.jobs[job].name if job >= 0 else None,
             how=delays.hows[row],
-            reason="" if known else self._why_unknown(direction),
+            reason="" if known else self.why_unknown(direction),
             blame=_PLACES.get(blame, QUEUE),
-            blamed=port_of(self.view, self.profile, blame) if blame >= 0 else None,
+            blamed=port_of(self.view, self.profile, blamed) if blamed >= 0 else None,
             parts=self._parts(row) if known else None,
         )
 
     def _parts(self, row: int) -> list[DelayPart]:
-        delays = self.delays
-        time = int(delays.time[row])
+        delays, time = self.delays, int(self.delays.time[row])
         first, last = np.searchsorted(delays.parts.message, [row, row + 1]).tolist()
-        parts = []
-        for queue, ns in zip(delays.parts.queue[first:last].tolist(), delays.parts.ns[first:last].tolist(), strict=True):
-            finding = self.finding_of.get(queue)
-            at = port_of(self.view, self.profile, queue)
-            parts.append(DelayPart(QUEUE, at, finding.id if finding is not None else None, ns, ns / time))
-        elsewhere, unseen = int(delays.elsewhere[row]), int(delays.unseen[row])
-        usual = time - sum(part.ns for part in parts) - elsewhere - unseen
-        rest = [DelayPart(where, None, None, ns, ns / time) for where, ns in (("elsewhere", elsewhere), ("not-seen", unseen)) if ns > 0]
-        return [*sorted([*parts, *rest], key=lambda part: -part.ns), DelayPart(USUAL, None, None, usual, usual / time)]
+        queues = zip(delays.parts.queue[first:last].tolist(), delays.parts.ns[first:last].tolist(), strict=True)
+        parts = [self._part(QUEUE, ns, time, queue) for queue, ns in queues]
+        paused, elsewhere, unseen = int(delays.paused[row]), int(delays.elsewhere[row]), int(delays.unseen[row])
+        usual = time - sum(part.ns for part in parts) - paused - elsewhere - unseen
+        if paused:
+            parts.append(self._part(HOST_PAUSED, paused, time, int(delays.held[row]), self._held_host(row)))
+        if elsewhere and delays.held[row] >= 0 and not paused:
+            parts.append(self._part(AT_ANOTHER_PLACE, elsewhere, time, int(delays.held[row]), self._held_host(row)))
+        elif elsewhere:
+            parts.append(self._part(AT_ANOTHER_PLACE, elsewhere, time))
+        if unseen:
+            parts.append(self._part(NOT_SEEN, unseen, time))
+        return [*sorted(parts, key=lambda part: -part.ns), self._part(USUAL, usual, time)]
 
-    def _why_unknown(self, direction: int) -> str:
+    def _part(self, where: str, ns: int, time: int, queue: int = -1, host: str | None = None) -> DelayPart:
+        finding = self.finding_of.get(queue)
+        at = port_of(self.view, self.profile, queue) if queue >= 0 else None
+        return DelayPart(where, at, finding.id if finding is not None else None, host, ns, ns / time, _evidence(where, finding))
+
+    def _held_host(self, row: int) -> str:
+        """The host of a message that a queue next to it held up, or may have."""
+        seen, direction = self.view.connections, int(self.direction[row])
+        return seen.src[direction] if self.delays.held_sender[row] else seen.dst[direction]
+
+    def why_unknown(self, direction: int) -> str:
         """Why nothing tells where the time of a message went."""
         flow = int(self.view.connections.flow[direction])
         if flow < 0 or not self.view.flows.telemetry_packets[flow]:
@@ -219,3 +222,13 @@ class SlowMessages:
         if forgotten:
             notes.append(f"{forgotten} marks of earlier messages were forgotten: only the latest are told")
         return notes
+
+
+def _evidence(where: str, finding: Finding | None) -> str:
+    """What a pause of a host is concluded from, and why time elsewhere is told of none."""
+    if where == HOST_PAUSED:
+        held = finding is not None and holds_back(finding)
+        return "the queue next to the host was held up" if held else "the node next to the host counted pauses that it sent to it"
+    if where == AT_ANOTHER_PLACE:
+        return "no queue next to its hosts was congested" if finding is None else MAYBE_PAUSED
+    return ""

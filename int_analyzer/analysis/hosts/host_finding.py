@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from int_analyzer.analysis.finding import HOST
 from int_analyzer.analysis.hosts.trouble import Trouble
 from int_analyzer.analysis.root import VICTIM
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.analysis.units import RAW
 from int_analyzer.profile import Profile
-
-HOST = "host"
 
 
 def with_hosts(profile: Profile, findings: Sequence[Finding], troubles: Sequence[Trouble]) -> list[Finding]:

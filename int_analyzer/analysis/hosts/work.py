@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from int_analyzer.analysis.hosts.clearance import Clearance
 from int_analyzer.analysis.hosts.job import find_jobs
-from int_analyzer.analysis.hosts.message import Messages, match_marks
+from int_analyzer.analysis.hosts.message import Messages
 from int_analyzer.analysis.hosts.storage import segment
 from int_analyzer.analysis.hosts.trouble import Trouble, find_slow_storage
 from int_analyzer.analysis.hosts.verdict import judge_storage
@@ -19,25 +19,23 @@ from int_analyzer.profile import Profile
 
 @dataclass(frozen=True)
 class Work:
-    """Storage I/O (None without any), jobs, troubles of their hosts, and the messages that all this was read from."""
+    """Storage I/O (None without any), jobs, and troubles of their hosts."""
 
     storage: StorageSummary | None
     jobs: list[JobSummary]
     troubles: list[Trouble]
-    messages: Messages
 
 
-def find_work(view: View, profile: Profile, findings: Sequence[Finding]) -> Work:
-    """What hosts do, judged beside what was found in the network.
+def find_work(view: View, profile: Profile, findings: Sequence[Finding], messages: Messages) -> Work:
+    """What hosts do by their messages, judged beside what was found in the network.
 
     Of polled connections only messages are told: who waits for whom shows in all of them.
     """
-    messages = match_marks(view.journal)
     if view.connections.tracking.polled:
-        return Work(None, [], [], messages)
+        return Work(None, [], [])
     clearance = Clearance(view, findings)
     jobs, troubles = find_jobs(view.connections, messages, profile, clearance, view.journal.forgotten)
     storage = segment(view.connections, messages)
     if storage is None:
-        return Work(None, jobs, troubles, messages)
-    return Work(judge_storage(view, storage, clearance), jobs, [*troubles, *find_slow_storage(storage, clearance)], messages)
+        return Work(None, jobs, troubles)
+    return Work(judge_storage(view, storage, clearance), jobs, [*troubles, *find_slow_storage(storage, clearance)])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from int_analyzer.analysis.cause import DEGRADED
 from int_analyzer.analysis.confidence import BEST
+from int_analyzer.analysis.hosts.message import Messages
 from int_analyzer.analysis.losses.lossy_link import LossyLink
 from int_analyzer.analysis.losses.recovery import describe_fall, describe_recovery, measure_throughput
 from int_analyzer.analysis.root import ROOT, VICTIM
@@ -17,8 +18,8 @@ from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
 
 
-def with_loss(view: View, profile: Profile, findings: Sequence[Finding], link: LossyLink | None) -> list[Finding]:
-    """The findings and what the loss on a link says: roots first, then it, then victims.
+def with_loss(view: View, profile: Profile, findings: Sequence[Finding], link: LossyLink | None, messages: Messages) -> list[Finding]:
+    """The findings and what the loss on a link says, and did to messages: roots first, then it, then victims.
 
     A port that is congested too loses packets because it is full, or for the same reason: the loss is then evidence.
     """
@@ -33,11 +34,11 @@ def with_loss(view: View, profile: Profile, findings: Sequence[Finding], link: L
         ]
     roots = [finding for finding in findings if finding.role != VICTIM]
     victims = [finding for finding in findings if finding.role == VICTIM]
-    return _numbered([*roots, _finding(view, profile, link), *victims])
+    return _numbered([*roots, _finding(view, profile, link, messages), *victims])
 
 
-def _finding(view: View, profile: Profile, link: LossyLink) -> Finding:
-    throughput = measure_throughput(view, link)
+def _finding(view: View, profile: Profile, link: LossyLink, messages: Messages) -> Finding:
+    throughput = measure_throughput(view, link, messages)
     return Finding(
         id="",
         role=ROOT,

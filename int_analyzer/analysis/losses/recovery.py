@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.congestion import capture_start
-from int_analyzer.analysis.hosts.message import Messages, match_marks
+from int_analyzer.analysis.hosts.message import Messages
 from int_analyzer.analysis.losses.lossy_link import LossyLink
 from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
@@ -64,9 +64,8 @@ def describe_recovery(view: View, throughput: Throughput, link: LossyLink) -> li
     return sentences
 
 
-def measure_throughput(view: View, link: LossyLink) -> Throughput:
+def measure_throughput(view: View, link: LossyLink, messages: Messages) -> Throughput:
     """Throughput of the messages of connections that cross a link, or did."""
-    messages = match_marks(view.journal)
     long = messages.whole & (messages.packets > 1) & (messages.end_ns > messages.begin_ns)
     own = messages.of(long & np.isin(view.connections.flow[messages.direction], link.flows))
     during = (own.end_ns >= link.start_ns) & (own.begin_ns <= link.end_ns)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.hosts.host_finding import HOST
+from int_analyzer.analysis.finding import HOST
 from int_analyzer.analysis.hosts.trouble import SLOW_COMPUTE
 from int_analyzer.analysis.outside.outside_summary import JobBound
 from int_analyzer.analysis.outside.testimony import REFUTED, SUPPORTED

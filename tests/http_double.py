@@ -1,0 +1,67 @@
+"""An HTTP server of this machine that answers as a test says, and keeps what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+from typing import Any
+
+
+@dataclass
+class Asked:
+    """A request: its path, its headers, and its body, empty if it has none."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+Answer = Callable[[Asked], tuple[int, bytes]]
+"""A request → status and body."""
+
+
+class Double(HTTPServer):
+    """Answers every request at a port of its own."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(("127.0.0.1", 0), _Answering)
+        self.answer = answer
+        self.asked: list[Asked] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Answering(BaseHTTPRequestHandler):
+    server: Double
+
+    def do_GET(self) -> None:
+        asked = Asked(self.path, self.headers, self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        self.server.asked.append(asked)
+        status, body = self.server.answer(asked)
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_: Any) -> None:
+        """Tests print nothing."""
+
+
+@contextmanager
+def answering(answer: Answer) -> Iterator[Double]:
+    """A server that answers while the test goes on."""
+    with Double(answer) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
