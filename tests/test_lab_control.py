@@ -61,6 +61,12 @@ def test_tables_are_brought_from_what_they_hold_to_what_they_must_hold(tmp_path:
     assert apply(tmp_path, fabric, Telemetry(mtu=9000, watch=())) == (0, 0, 1)
 
 
+def test_a_counter_is_read_in_the_order_of_its_cells(tmp_path: Path, switch: Switch) -> None:
+    install(tmp_path)
+    switch.counts = [7, 0, 3]
+    assert control.read_counter(address(tmp_path), "l1", "passed_by") == [7, 0, 3]
+
+
 def test_a_program_that_is_refused_is_one_line(tmp_path: Path, switch: Switch) -> None:
     switch.refuse_program = True
     with pytest.raises(LabError, match=r"^l1: the switch refuses its program"):

@@ -63,6 +63,12 @@ def apply_entries(address: str, name: str, entries: Iterable[Entry]) -> Change:
         return Change(*(sum(counts) for counts in zip(*changes, strict=True)))
 
 
+def read_counter(address: str, name: str, counter: str) -> list[int]:
+    """The packets that each cell of a counter has counted."""
+    with _session(address, name):
+        return [cell.packet_count for cell in sorted(shell.CounterEntry(counter).read(), key=lambda cell: cell.index)]
+
+
 def _bring(present: Iterable[Any], expected: dict[_Key, Any]) -> Change:
     """Bring one table from what it holds to what is expected of it."""
     inserted = modified = deleted = 0

@@ -9,7 +9,12 @@ const bit<16> ETHERTYPE_IPV4 = 0x0800;
 const bit<16> ETHERTYPE_IPV6 = 0x86DD;
 const bit<8> PROTOCOL_HOP_BY_HOP = 0;
 const bit<8> PROTOCOL_UDP = 17;
+const bit<8> PROTOCOL_ROUTING = 43;
+const bit<8> PROTOCOL_FRAGMENT = 44;
 const bit<8> PROTOCOL_GRE = 47;
+const bit<8> PROTOCOL_DESTINATION = 60;
+const bit<4> IPV4_WORDS = 5; // of a header without options (RFC 791 §3.1)
+const bit<3> IPV4_MORE = 1;  // flag: more fragments (RFC 791 §3.1)
 const bit<16> ROCE_PORT = 4791;
 const bit<16> REPORT_PORT = 32766;
 
@@ -66,5 +71,11 @@ const bit<8> FORMAT_NONE = 0;
 const bit<8> FORMAT_REPORT = 1;
 const bit<8> FORMAT_ERSPAN = 2;
 const bit<32> REPORT_SESSION = 1; // clone session whose port leads to the monitor
+
+// Why a packet from a host passes by without being looked at; counter passed_by of the control plane
+const bit<8> PASSED_OPTIONS = 1;   // IPv4 with options
+const bit<8> PASSED_FRAGMENT = 2;  // of IPv4
+const bit<8> PASSED_EXTENSION = 3; // IPv6 with a header between it and UDP
+const bit<8> PASSED_CHECKSUM = 4;  // RoCEv2 with a UDP checksum
 
 #endif

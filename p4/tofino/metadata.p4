@@ -105,6 +105,7 @@ struct headers_t {
 
 struct ingress_metadata_t {
     bit<16> udp_port; // destination port as the sender wrote it; 0: that of the packet
+    bit<8> passed_by; // why the packet is not looked into
     bit<16> ecmp_group;
     bit<16> ecmp_index;
     bit<16> lot;
@@ -122,6 +123,7 @@ struct egress_metadata_t {
     bit<16> bytes;
     bit<16> limit; // the longest IP packet of the link, and one
     bit<16> length;
+    bit<16> around; // what stands outside that length in a frame
     bit<16> room;
     bit<8> above;
     bit<1> crossed;

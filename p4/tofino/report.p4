@@ -123,12 +123,8 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
         hdr.outer_ipv4.dst = dst;
     }
 
-    action length_of_ipv4() {
-        meta.length = hdr.ipv4.total_len + 14;
-    }
-
-    action length_of_ipv6() {
-        meta.length = hdr.ipv6.payload_len + 54;
+    action count_around() {
+        meta.length = meta.length + meta.around;
     }
 
     action leave_room() {
@@ -222,11 +218,7 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
     apply {
         meta.number = count.execute(0);
         // the mirror session has cut the copy to `snap` bytes; a shorter packet says so itself
-        if (hdr.ipv4.isValid()) {
-            length_of_ipv4();
-        } else {
-            length_of_ipv6();
-        }
+        count_around();
         leave_room();
         if (meta.room == 0) {
             cut();
