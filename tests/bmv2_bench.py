@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import int_analyzer
-from int_analyzer.lab.entry import MONITOR_PORT, Entry, entries_of
+from int_analyzer.lab.control import Change
+from int_analyzer.lab.entry import MONITOR_PORT, entries_of
 from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.network import Network
 from int_analyzer.lab.telemetry import Telemetry
@@ -81,13 +82,14 @@ class Bench:
     def close(self) -> None:
         self._exit.close()
 
-    def entries(self, **telemetry: Any) -> list[Entry]:
-        """The tables of s1 with this telemetry."""
-        return list(entries_of(self.topology, self.topology.switches["s1"], dataclasses.replace(Telemetry(), **telemetry), {}))
+    def apply(self, **changes: Any) -> Change:
+        """Give s1 what this telemetry asks of it."""
+        telemetry = dataclasses.replace(Telemetry(), **changes)
+        return self.switch.apply(entries_of(self.topology, self.topology.switches["s1"], telemetry), telemetry.copies)
 
-    def set(self, **telemetry: Any) -> None:
-        """Give s1 its tables, and forget what still waits in the sockets."""
-        self.switch.apply(self.entries(**telemetry))
+    def set(self, **changes: Any) -> None:
+        """The same, and forget what still waits in the sockets."""
+        self.apply(**changes)
         for port in NEIGHBOURS:
             self.receive(port, wait_s=0.0)
 

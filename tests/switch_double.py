@@ -71,7 +71,7 @@ class Switch(p4runtime_pb2_grpc.P4RuntimeServicer):
                 cell.counter_id, cell.index.index, cell.data.packet_count = asked.counter_entry.counter_id, index, count
         for entity in self.entries.values():
             if entity.WhichOneof("entity") == kind and entity.table_entry.table_id == asked.table_entry.table_id:
-                if not entity.table_entry.is_default_action:
+                if entity.table_entry.is_default_action == asked.table_entry.is_default_action:
                     answer.entities.add().CopyFrom(entity)
         yield answer
 

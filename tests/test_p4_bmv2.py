@@ -18,6 +18,7 @@ from int_analyzer.lab.constant import (
     DROP_ROUTE_MISS,
     DROP_TTL_ZERO,
     ERSPAN_SESSION,
+    FORMAT_REPORT,
     INT_DSCP,
     INT_PORT,
     IOAM_NAMESPACE,
@@ -33,6 +34,7 @@ H1, H2, S2 = 1, 2, 3
 FLAG_EXCEEDED, FLAG_MTU = 2, 4
 SIX = {"source": "2001:db8::a00:101", "destination": "2001:db8::a00:203"}
 IOAM_HEADER_BYTES = 112
+UDP_PROTOCOL, GRE_PROTOCOL = 17, 47
 STACK, TRACE = 14 + 20 + 8 + 16, 14 + 40 + 4 + 12
 """Where the hops begin in a frame: of INT in IPv4, of an IOAM trace in IPv6."""
 
@@ -433,6 +435,36 @@ def test_erspan_mirrors_the_packet_with_all_hops_in_it(bench: Bench, mode: str) 
     assert list(batch.roce.psn) == [5, 6]
 
 
+def either(frames: list[bytes], protocol: int) -> list[bytes]:
+    """Those of a monitor's frames whose outer protocol is this."""
+    return [frame for frame in frames if frame[23] == protocol]
+
+
+@pytest.mark.parametrize("mode", ["md", "ioam"])
+def test_the_monitor_gets_a_report_and_a_mirrored_packet_of_the_same(bench: Bench, mode: str) -> None:
+    bench.set(mode=mode, format="both")
+    sent = take(flow(destination="10.0.1.2") if mode == "md" else flow(SIX["source"], "2001:db8::a00:102"), 3)
+    bench.send(H1, sent)
+    assert list(untouched(bench.receive(H2, 3))) == list(untouched(sent))
+    got = bench.receive(MONITOR_PORT, 6)
+    assert all(sums_up(frame) for frame in got)
+    reports, mirrors = bench.decode(either(got, UDP_PROTOCOL)), bench.decode(either(got, GRE_PROTOCOL))
+    assert (len(reports.mirrors), len(mirrors.reports)) == (0, 0)
+    assert list(reports.roce.psn) == list(mirrors.roce.psn) == [5, 6, 7]
+    assert list(reports.hops.node_id) == list(mirrors.hops.node_id) == [NODE] * 3
+    assert list(reports.hops.egress_port) == list(mirrors.hops.egress_port) == [H2] * 3
+    # each kind has numbers of its own, without a gap
+    assert list(reports.reports.sequence.diff().iloc[1:]) == list(mirrors.mirrors.sequence.diff().iloc[1:]) == [1, 1]
+
+
+def test_a_drop_is_reported_and_mirrored_too(bench: Bench) -> None:
+    bench.set(format="both")
+    bench.send(H1, [with_byte(take(flow())[0], 22, 1)])
+    got = bench.receive(MONITOR_PORT, 2)
+    assert list(bench.decode(either(got, UDP_PROTOCOL)).reports.drop_reason) == [DROP_TTL_ZERO]
+    assert list(bench.decode(either(got, GRE_PROTOCOL)).roce.psn) == [5]
+
+
 def test_a_cut_mirror_says_so(bench: Bench) -> None:
     bench.set(format="erspan", snap=200)
     bench.send(H1, take(flow(destination="10.0.1.2")))
@@ -443,10 +475,13 @@ def test_a_cut_mirror_says_so(bench: Bench) -> None:
 
 def test_applying_the_same_twice_changes_nothing_and_a_difference_is_all_that_changes(bench: Bench) -> None:
     bench.set()
-    assert bench.switch.apply(bench.entries()) == (0, 0, 0)
-    assert bench.switch.apply(bench.entries(hops=3)) == (0, 1, 0)
-    assert bench.switch.apply(bench.entries(hops=3, watch=())) == (0, 0, 1)
-    assert bench.switch.apply(bench.entries(hops=3)) == (1, 0, 0)
+    assert bench.apply() == (0, 0, 0)
+    assert bench.apply(hops=3) == (0, 1, 0)
+    assert bench.apply(hops=3, watch=()) == (0, 0, 1)
+    assert bench.apply(hops=3) == (1, 0, 0)
+    assert bench.apply(hops=3, snap=100) == (0, 1, 0)
+    assert bench.apply(hops=3, snap=100, format="both") == (0, 1, 0)
+    assert bench.apply(hops=3, snap=100, format="both") == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -460,6 +495,6 @@ def test_applying_the_same_twice_changes_nothing_and_a_difference_is_all_that_ch
 )
 def test_what_the_switch_cannot_take_is_one_readable_line(bench: Bench, entry: Entry, message: str) -> None:
     with pytest.raises(LabError) as caught:
-        bench.switch.apply([entry])
+        bench.switch.apply([entry], (FORMAT_REPORT,))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

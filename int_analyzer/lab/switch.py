@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -50,9 +50,9 @@ class Bmv2Switch:
             except OSError as error:
                 raise LabError(f"{self.name}: no Thrift server ({error.strerror}): the lab needs a BMv2 built with Thrift") from error
 
-    def apply(self, entries: Iterable[Entry]) -> control.Change:
-        """Make its tables hold exactly these entries."""
-        return control.apply_entries(self._address, self.name, entries)
+    def apply(self, entries: Iterable[Entry], copies: Sequence[int]) -> control.Change:
+        """Make its tables hold exactly these entries, and its monitor get copies in these formats."""
+        return control.apply_entries(self._address, self.name, entries, copies)
 
     def passed_by(self) -> dict[str, int]:
         """How many packets from hosts it has forwarded without looking into them, by the reason."""

@@ -100,7 +100,7 @@ struct metadata_t {
     bit<24> queue_threshold;
     bit<8> latency_shift;
     bit<1> quiet;
-    bit<8> format;
+    bit<1> monitored;   // somebody wants copies
 
     @field_list(REPORT_FIELDS)
     bit<16> instructions;

@@ -67,10 +67,11 @@ const bit<8> MODE_MD = 1;
 const bit<8> MODE_MX = 2;
 const bit<8> MODE_XD = 3;
 const bit<8> MODE_IOAM = 4;
-const bit<8> FORMAT_NONE = 0;
-const bit<8> FORMAT_REPORT = 1;
-const bit<8> FORMAT_ERSPAN = 2;
-const bit<32> REPORT_SESSION = 1; // clone session whose port leads to the monitor
+
+// The clone session for the monitor, and what becomes of a copy: the number of its replica. Both at once are two replicas.
+const bit<32> REPORT_SESSION = 1;
+const bit<16> FORMAT_REPORT = 1;
+const bit<16> FORMAT_ERSPAN = 2;
 
 // Why a packet from a host passes by without being looked at; counter passed_by of the control plane
 const bit<8> PASSED_OPTIONS = 1;   // IPv4 with options

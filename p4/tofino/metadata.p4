@@ -3,6 +3,8 @@
 #ifndef METADATA_P4
 #define METADATA_P4
 
+const bit<32> LOCAL_PREFIXES = 8;
+
 // Every packet enters the egress behind one of these; the first byte says which.
 const bit<8> BRIDGED = 1;
 const bit<8> MIRRORED_IN_INGRESS = 2;
@@ -132,7 +134,7 @@ struct egress_metadata_t {
     bit<1> quiet;
     bit<32> latency_mask;
     bit<32> quantum;
-    bit<8> format;
+    bit<1> monitored; // somebody wants copies
     bit<16> snap;
     bit<16> total_len;
     bit<16> udp_length;
