@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import int_analyzer
-from int_analyzer.lab.entry import MONITOR_PORT, Entry, entries_of
+from int_analyzer.lab.control import Change
+from int_analyzer.lab.entry import MONITOR_PORT, entries_of
 from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.network import Network
 from int_analyzer.lab.telemetry import Telemetry
@@ -35,6 +36,8 @@ NEIGHBOURS = {1: "h1", 2: "h2", 3: "s2", MONITOR_PORT: "monitor"}
 NODE = 7
 _MAC = "02:00:00:00:00:{:02x}"
 _ETHERNET_BYTES = 14
+_SILENT = {"ipv6/conf/default/disable_ipv6": 1}
+"""What keeps interfaces from telling the switch of the groups that they listen to."""
 _QUIET_S = 0.25
 """How long a port must say nothing before that counts as nothing."""
 
@@ -62,9 +65,11 @@ class Bench:
         path.write_text(TOPOLOGY)
         self.topology = load_topology(str(path))
         switch = network.add_node("s1")
+        switch.configure(_SILENT)
         self._sockets = {}
         for port, name in NEIGHBOURS.items():
             there = network.add_node(name)
+            there.configure(_SILENT)
             network.add_link(switch, interface("s1", name), _MAC.format(port & 0xFF), there, interface(name, "s1"), _MAC.format(0x80))
             with there.entered():
                 opened = self._exit.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
@@ -77,13 +82,14 @@ class Bench:
     def close(self) -> None:
         self._exit.close()
 
-    def entries(self, **telemetry: Any) -> list[Entry]:
-        """The tables of s1 with this telemetry."""
-        return list(entries_of(self.topology, self.topology.switches["s1"], dataclasses.replace(Telemetry(), **telemetry), {}))
+    def apply(self, **changes: Any) -> Change:
+        """Give s1 what this telemetry asks of it."""
+        telemetry = dataclasses.replace(Telemetry(), **changes)
+        return self.switch.apply(entries_of(self.topology, self.topology.switches["s1"], telemetry), telemetry.copies)
 
-    def set(self, **telemetry: Any) -> None:
-        """Give s1 its tables, and forget what still waits in the sockets."""
-        self.switch.apply(self.entries(**telemetry))
+    def set(self, **changes: Any) -> None:
+        """The same, and forget what still waits in the sockets."""
+        self.apply(**changes)
         for port in NEIGHBOURS:
             self.receive(port, wait_s=0.0)
 
@@ -101,7 +107,7 @@ class Bench:
                 frame, address = self._sockets[port].recvfrom(65535)
             except TimeoutError:
                 break
-            if address[2] != socket.PACKET_OUTGOING and not _of_the_kernel(frame):
+            if address[2] != socket.PACKET_OUTGOING:
                 got.append(frame)
         return got
 
@@ -117,11 +123,6 @@ class Bench:
                 file.write(struct.pack("<IIII", 1_700_000_000, number, len(frame), len(frame)) + frame)
         (tables,) = (Tables(*(getattr(batch, name) for name in Tables._fields)) for batch in int_analyzer.read(str(path)))
         return tables
-
-
-def _of_the_kernel(frame: bytes) -> bool:
-    """Multicast listener reports of the interfaces themselves: ICMPv6 behind a hop-by-hop header."""
-    return frame[12:14] == b"\x86\xdd" and frame[20] == 0 and frame[54] == 58
 
 
 def flow(source: str = "10.0.1.1", destination: str = "10.0.2.3", **changes: Any) -> Flow:
@@ -145,5 +146,6 @@ def untouched(frames: Iterable[bytes]) -> Iterator[bytes]:
 
 def sums_up(frame: bytes) -> bool:
     """Whether the IPv4 header checksum is right."""
-    words = struct.unpack(">10H", frame[_ETHERNET_BYTES : _ETHERNET_BYTES + 20])
+    halves = 2 * (frame[_ETHERNET_BYTES] & 0xF)
+    words = struct.unpack_from(f">{halves}H", frame, _ETHERNET_BYTES)
     return sum(words) % 0xFFFF == 0

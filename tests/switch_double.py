@@ -22,13 +22,14 @@ THRIFT_PORT = 9090
 
 
 class Switch(p4runtime_pb2_grpc.P4RuntimeServicer):
-    """What a controller may do to one switch. `log` has the updates in order, as (type, kind)."""
+    """What a controller may do to one switch. `log` has the updates in order, as (type, kind), `counts` the cells of every counter."""
 
     def __init__(self) -> None:
         self.pipeline: Any = None
         self.entries: dict[Any, Any] = {}
         self.log: list[tuple[str, str]] = []
         self.refuse_program = False
+        self.counts: list[int] = []
 
     def StreamChannel(self, requests: Iterator[Any], _context: grpc.ServicerContext) -> Iterator[Any]:
         for request in requests:
@@ -64,9 +65,13 @@ class Switch(p4runtime_pb2_grpc.P4RuntimeServicer):
         (asked,) = request.entities
         kind = asked.WhichOneof("entity")
         answer = p4runtime_pb2.ReadResponse()
+        if kind == "counter_entry":
+            for index, count in reversed(list(enumerate(self.counts))):
+                cell = answer.entities.add().counter_entry
+                cell.counter_id, cell.index.index, cell.data.packet_count = asked.counter_entry.counter_id, index, count
         for entity in self.entries.values():
             if entity.WhichOneof("entity") == kind and entity.table_entry.table_id == asked.table_entry.table_id:
-                if not entity.table_entry.is_default_action:
+                if entity.table_entry.is_default_action == asked.table_entry.is_default_action:
                     answer.entities.add().CopyFrom(entity)
         yield answer
 

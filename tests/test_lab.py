@@ -25,7 +25,7 @@ from int_analyzer.lab.kernel import KernelFabric
 from int_analyzer.lab.queue_rate import QueueRate
 from int_analyzer.lab.scenario import SCENARIOS, Plan, make_plan
 from int_analyzer.lab.topology import Topology, load_topology
-from int_analyzer.lab.trial import run_trial
+from int_analyzer.lab.trial import run_trials
 from int_analyzer.lab.verdict import sentence_of
 from int_analyzer.result import analyze
 from int_analyzer.scoring.score import score
@@ -214,7 +214,7 @@ def test_what_our_program_was_made_to_show_is_said(folder: str) -> None:
 @needs_namespaces
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_what_linux_was_made_to_show_is_said(tmp_path: Path, fabric: Topology, scenario: str) -> None:
-    done = run_trial(KernelFabric(fabric), scenario, 3, tmp_path)
+    (done,) = run_trials(KernelFabric(fabric), scenario, 3, tmp_path)
     truth = json.loads((tmp_path / "truth.json").read_text())
     assert done.score.top1, done.sentence
     hops = done.result.hops
@@ -305,4 +305,4 @@ def test_a_recorder_that_lost_packets_fails_the_trial(tmp_path: Path, fabric: To
     monkeypatch.setattr(KernelFabric, "run", lambda *_: None)
     monkeypatch.setattr(trial, "document_of", lambda *_: json.loads(lossy))
     with pytest.raises(LabError, match="3 packets were not recorded: this machine is too slow"):
-        run_trial(KernelFabric(fabric), "idle", 1, tmp_path)
+        run_trials(KernelFabric(fabric), "idle", 1, tmp_path)

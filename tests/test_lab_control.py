@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from int_analyzer.lab.bmv2 import Bmv2Fabric
 from int_analyzer.lab.entry import Entry, entries_of
 from int_analyzer.lab.telemetry import Telemetry, telemetry_of
 from int_analyzer.lab.topology import Topology, load_topology
-from int_analyzer.lab.trial import run_trial
+from int_analyzer.lab.trial import run_trials
 
 PROGRAMS = Path(requirement.__file__).parent / "programs"
 NAMESPACES = all(one.present for one in requirement.requirements(requirement.KERNEL))
@@ -46,19 +46,27 @@ def install(folder: Path) -> None:
 
 
 def apply(folder: Path, fabric: Topology, telemetry: Telemetry) -> control.Change:
-    return control.apply_entries(address(folder), "l1", entries_of(fabric, fabric.switches["l1"], telemetry, {}))
+    return control.apply_entries(address(folder), "l1", entries_of(fabric, fabric.switches["l1"], telemetry), telemetry.copies)
 
 
 def test_tables_are_brought_from_what_they_hold_to_what_they_must_hold(tmp_path: Path, fabric: Topology, switch: Switch) -> None:
     install(tmp_path)
-    # 2 ports to hosts, 4 ports, 6 hosts in two address families, one group of 2, one watch
-    assert apply(tmp_path, fabric, Telemetry()) == (2 + 4 + 12 + 2 + 1, 0, 0)
+    # 2 ports to hosts, 4 ports, 6 hosts in two address families, one group of 2, one watch, the clone session; 2 default actions
+    assert apply(tmp_path, fabric, Telemetry()) == (2 + 4 + 12 + 2 + 1 + 1, 2, 0)
     before = len(switch.log)
     assert apply(tmp_path, fabric, Telemetry()) == (0, 0, 0)
-    # default actions and the clone session have no key to find them by: they are written again
-    assert Counter(switch.log[before:]) == {("MODIFY", "table_entry"): 2, ("MODIFY", "packet_replication_engine_entry"): 1}
+    assert len(switch.log) == before
+    assert apply(tmp_path, fabric, Telemetry(format="both")) == (0, 1, 0)
+    assert switch.log[before:] == [("MODIFY", "packet_replication_engine_entry")]
+    assert apply(tmp_path, fabric, Telemetry()) == (0, 1, 0)
     assert apply(tmp_path, fabric, Telemetry(mtu=9000)) == (0, 4, 0)
     assert apply(tmp_path, fabric, Telemetry(mtu=9000, watch=())) == (0, 0, 1)
+
+
+def test_a_counter_is_read_in_the_order_of_its_cells(tmp_path: Path, switch: Switch) -> None:
+    install(tmp_path)
+    switch.counts = [7, 0, 3]
+    assert control.read_counter(address(tmp_path), "l1", "passed_by") == [7, 0, 3]
 
 
 def test_a_program_that_is_refused_is_one_line(tmp_path: Path, switch: Switch) -> None:
@@ -76,7 +84,7 @@ def test_a_switch_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pyt
 def test_an_entry_that_does_not_fit_the_program_names_its_table(tmp_path: Path, switch: Switch) -> None:
     install(tmp_path)
     with pytest.raises(LabError, match=r"^l1: table node: 'number' is not a valid action parameter name"):
-        control.apply_entries(address(tmp_path), "l1", [Entry("node", "set_node", {"number": "1"})])
+        control.apply_entries(address(tmp_path), "l1", [Entry("node", "set_node", {"number": "1"})], ())
 
 
 @pytest.mark.parametrize(
@@ -112,11 +120,22 @@ def test_what_a_switch_believes_wrongly_is_one_route_and_is_mended(tmp_path: Pat
     install(tmp_path)
     apply(tmp_path, fabric, Telemetry())
     wrong = entries_of(fabric, fabric.switches["l1"], Telemetry(), astray={"h1": "s2"})
-    assert control.apply_entries(address(tmp_path), "l1", wrong) == (0, 2, 0)  # one in each address family
+    assert control.apply_entries(address(tmp_path), "l1", wrong, Telemetry().copies) == (0, 2, 0)  # one in each address family
     assert apply(tmp_path, fabric, Telemetry()) == (0, 2, 0)
 
 
+@pytest.fixture
+def doubles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever starts a switch now gets the stand-in."""
+    double = tmp_path / "bin" / "simple_switch_grpc"
+    double.parent.mkdir()
+    double.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent / "switch_double.py"} "$@"\n')
+    double.chmod(0o755)
+    monkeypatch.setenv("PATH", str(double.parent), prepend=":")
+
+
 @pytest.mark.skipif(not NAMESPACES, reason="no namespaces")
+@pytest.mark.usefixtures("doubles")
 @pytest.mark.parametrize(
     ("scenario", "sentence"),
     [
@@ -125,18 +144,28 @@ def test_what_a_switch_believes_wrongly_is_one_route_and_is_mended(tmp_path: Pat
     ],
 )
 def test_a_fabric_of_switches_that_forward_nothing_is_built_and_shows_nothing(
-    tmp_path: Path, fabric: Topology, monkeypatch: pytest.MonkeyPatch, scenario: str, sentence: str
+    tmp_path: Path, fabric: Topology, scenario: str, sentence: str
 ) -> None:
-    double = tmp_path / "bin" / "simple_switch_grpc"
-    double.parent.mkdir()
-    double.write_text(f'#!/bin/sh\nexec {sys.executable} {Path(__file__).parent / "switch_double.py"} "$@"\n')
-    double.chmod(0o755)
-    monkeypatch.setenv("PATH", str(double.parent), prepend=":")
     requirement.check(requirement.BMV2)
-    trial = run_trial(Bmv2Fabric(fabric), scenario, 1, tmp_path / "out")
+    (trial,) = run_trials(Bmv2Fabric(fabric), scenario, 1, tmp_path / "out")
     assert not trial.score.top1
     assert re.fullmatch(sentence, trial.sentence)
     assert sorted(path.name for path in (tmp_path / "out").glob("*.pcap")) == [f"{name}-monitor.pcap" for name in sorted(fabric.switches)]
+
+
+@pytest.mark.skipif(not NAMESPACES, reason="no namespaces")
+@pytest.mark.usefixtures("doubles")
+def test_reports_and_mirrored_packets_are_recorded_and_judged_apart(tmp_path: Path, fabric: Topology) -> None:
+    out = tmp_path / "out"
+    trials = run_trials(Bmv2Fabric(fabric, Telemetry(format="both")), "idle", 1, out)
+    assert [trial.stream for trial in trials] == ["report", "erspan"]
+    assert all(trial.score.top1 for trial in trials)
+    recorded = [f"{name}-monitor.pcap" for name in fabric.switches]
+    for trial in trials:
+        assert {path.name for path in (out / trial.stream).iterdir()} == {*recorded, "truth.json", "profile.toml"}
+        truth = json.loads((out / trial.stream / "truth.json").read_text())
+        assert [capture["file"] for capture in truth["captures"]] == recorded
+    assert {path.name for path in out.iterdir()} == {"report", "erspan"}
 
 
 @pytest.mark.skipif(not NAMESPACES, reason="no namespaces")
@@ -148,5 +177,5 @@ def test_a_switch_that_cannot_start_says_what_it_said(tmp_path: Path, fabric: To
     monkeypatch.setenv("PATH", str(broken.parent), prepend=":")
     monkeypatch.setattr(control, "_PATIENCE_S", 0.2)
     with pytest.raises(LabError, match=r"no P4Runtime server .*simple_switch_grpc said: no such library"):
-        run_trial(Bmv2Fabric(fabric), "idle", 1, tmp_path / "out")
+        run_trials(Bmv2Fabric(fabric), "idle", 1, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []

@@ -133,6 +133,26 @@ def test_a_sender_leaves_out_what_is_too_late_and_says_so(monkeypatch: pytest.Mo
 
 
 @needs_namespaces
+def test_a_point_of_one_protocol_has_no_other() -> None:
+    frame = next(Flow("02:00:00:00:00:01", "02:00:00:00:00:02", "10.0.1.3", "10.0.2.4", 50_000, 0x11, 7).frames())
+    others = [frame[:23] + bytes((protocol,)) + frame[24:] for protocol in (socket.IPPROTO_GRE, socket.IPPROTO_TCP)]
+    with Network() as network, contextlib.ExitStack() as sockets:
+        a, b = network.add_node("a"), network.add_node("b")
+        network.add_link(a, "a-b", "02:00:00:00:00:01", b, "b-a", "02:00:00:00:00:02")
+        with b.entered():
+            point = sockets.enter_context(recorder.open_point("b-a", socket.IPPROTO_GRE))
+        with a.entered():
+            source = sockets.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+            source.bind(("a-b", 0))
+        for one in (frame, *others, frame, others[0]):
+            source.send(one)
+        point.settimeout(0.5)
+        assert [point.recv(65535), point.recv(65535)] == [others[0]] * 2
+        with pytest.raises(TimeoutError):
+            point.recv(65535)
+
+
+@needs_namespaces
 def test_a_recorder_keeps_one_direction_with_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 from bmv2_bench import NODE, Bench, flow, sums_up, take, untouched
+from scapy.layers.inet import IP, UDP, IPOption, IPOption_EOL, IPOption_NOP, IPOption_RR
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
+from scapy.layers.l2 import Ether
 
 from int_analyzer.errors import LabError
 from int_analyzer.lab import requirement
@@ -15,6 +18,7 @@ from int_analyzer.lab.constant import (
     DROP_ROUTE_MISS,
     DROP_TTL_ZERO,
     ERSPAN_SESSION,
+    FORMAT_REPORT,
     INT_DSCP,
     INT_PORT,
     IOAM_NAMESPACE,
@@ -30,6 +34,7 @@ H1, H2, S2 = 1, 2, 3
 FLAG_EXCEEDED, FLAG_MTU = 2, 4
 SIX = {"source": "2001:db8::a00:101", "destination": "2001:db8::a00:203"}
 IOAM_HEADER_BYTES = 112
+UDP_PROTOCOL, GRE_PROTOCOL = 17, 47
 STACK, TRACE = 14 + 20 + 8 + 16, 14 + 40 + 4 + 12
 """Where the hops begin in a frame: of INT in IPv4, of an IOAM trace in IPv6."""
 
@@ -277,6 +282,99 @@ def test_what_is_not_rocev2_is_left_alone(bench: Bench) -> None:
     assert list(untouched(bench.receive(S2, 2))) == list(untouched(other))
 
 
+OPTIONS = [
+    IPOption(b"\x94\x04\x00\x00"),  # router alert (RFC 2113)
+    [IPOption_NOP()] * 3 + [IPOption_EOL()],
+    IPOption_RR(routers=["0.0.0.0"] * 9),  # all 40 bytes that there are
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=("router-alert", "nop", "record-route"))
+@pytest.mark.parametrize("mode", ["md", "mx", "xd"])
+def test_ipv4_with_options_passes_by_valid_and_counted(bench: Bench, mode: str, options: Any) -> None:
+    bench.set(mode=mode)
+    before = bench.switch.passed_by()
+    made = Ether(take(flow())[0])
+    made[IP].options, made[IP].ihl, made[IP].len, made[IP].chksum = options, None, None, None
+    sent = bytes(made)
+    assert sent[14] > 0x45
+    bench.send(H1, [sent])
+    (got,) = bench.receive(S2, 1)
+    assert list(untouched([got])) == list(untouched([sent]))
+    assert got[22] == sent[22] - 1
+    assert sums_up(got)
+    assert bench.nothing(MONITOR_PORT)
+    assert bench.switch.passed_by() == {**before, "options": before["options"] + 1}
+
+
+def test_the_checksum_of_ipv4_with_options_carries_as_it_would_be_made_anew(bench: Bench) -> None:
+    """RFC 1624 §3: less TTL is more checksum, and above 0xFEFE that carries."""
+    bench.set()
+    made = Ether(take(flow())[0])
+    made[IP].options = IPOption(b"\x94\x04\x00\x00")
+    sent = []
+    for checksum in (0x0001, 0xFEFE, 0xFEFF, 0xFF00, 0xFFFE):
+        made[IP].id, made[IP].ihl, made[IP].len, made[IP].chksum = 0, None, None, None
+        # by what the identification grows, the checksum falls
+        made[IP].id = (Ether(bytes(made))[IP].chksum - checksum) % 0xFFFF
+        sent.append(bytes(made))
+        assert Ether(sent[-1])[IP].chksum == checksum
+    bench.send(H1, sent)
+    got = bench.receive(S2, len(sent))
+    for frame in got:
+        again = Ether(frame)
+        again[IP].chksum = None
+        assert bytes(again) == frame
+
+
+def first_fragment(packet: Any) -> None:
+    packet[IP].flags = "MF"
+
+
+def later_fragment(packet: Any) -> None:
+    packet[IP].flags, packet[IP].frag = 0, 8
+
+
+def udp_checksum(packet: Any) -> None:
+    packet[UDP].chksum = 0x1234
+
+
+def destination_options(packet: Any) -> None:
+    packet[IPv6].nh, packet[IPv6].payload = 60, IPv6ExtHdrDestOpt() / packet[UDP]
+
+
+def fragment_header(packet: Any) -> None:
+    packet[IPv6].nh, packet[IPv6].payload = 44, IPv6ExtHdrFragment() / packet[UDP]
+
+
+@pytest.mark.parametrize(
+    ("family", "change", "reason"),
+    [
+        (IP, first_fragment, "fragment"),
+        (IP, later_fragment, "fragment"),
+        (IP, udp_checksum, "checksum"),
+        (IPv6, udp_checksum, "checksum"),
+        (IPv6, destination_options, "extension"),
+        (IPv6, fragment_header, "extension"),
+    ],
+)
+def test_what_is_not_looked_into_passes_by_and_is_counted_by_its_reason(bench: Bench, family: Any, change: Any, reason: str) -> None:
+    bench.set(mode="md" if family is IP else "ioam")
+    before = bench.switch.passed_by()
+    made = Ether(take(flow() if family is IP else flow(**SIX))[0])
+    change(made)
+    if family is IP:
+        made[IP].chksum = None
+    else:
+        made[IPv6].plen = None
+    sent = bytes(made)
+    bench.send(H1, [sent])
+    got = bench.receive(S2, 1)
+    assert list(untouched(got)) == list(untouched([sent]))
+    assert family is IPv6 or sums_up(got[0])
+    assert bench.switch.passed_by() == {**before, reason: before[reason] + 1}
+
+
 def test_an_ioam_source_inserts_an_option_with_its_own_node(bench: Bench) -> None:
     bench.set(mode="ioam")
     sent = take(flow(**SIX))
@@ -337,6 +435,36 @@ def test_erspan_mirrors_the_packet_with_all_hops_in_it(bench: Bench, mode: str) 
     assert list(batch.roce.psn) == [5, 6]
 
 
+def either(frames: list[bytes], protocol: int) -> list[bytes]:
+    """Those of a monitor's frames whose outer protocol is this."""
+    return [frame for frame in frames if frame[23] == protocol]
+
+
+@pytest.mark.parametrize("mode", ["md", "ioam"])
+def test_the_monitor_gets_a_report_and_a_mirrored_packet_of_the_same(bench: Bench, mode: str) -> None:
+    bench.set(mode=mode, format="both")
+    sent = take(flow(destination="10.0.1.2") if mode == "md" else flow(SIX["source"], "2001:db8::a00:102"), 3)
+    bench.send(H1, sent)
+    assert list(untouched(bench.receive(H2, 3))) == list(untouched(sent))
+    got = bench.receive(MONITOR_PORT, 6)
+    assert all(sums_up(frame) for frame in got)
+    reports, mirrors = bench.decode(either(got, UDP_PROTOCOL)), bench.decode(either(got, GRE_PROTOCOL))
+    assert (len(reports.mirrors), len(mirrors.reports)) == (0, 0)
+    assert list(reports.roce.psn) == list(mirrors.roce.psn) == [5, 6, 7]
+    assert list(reports.hops.node_id) == list(mirrors.hops.node_id) == [NODE] * 3
+    assert list(reports.hops.egress_port) == list(mirrors.hops.egress_port) == [H2] * 3
+    # each kind has numbers of its own, without a gap
+    assert list(reports.reports.sequence.diff().iloc[1:]) == list(mirrors.mirrors.sequence.diff().iloc[1:]) == [1, 1]
+
+
+def test_a_drop_is_reported_and_mirrored_too(bench: Bench) -> None:
+    bench.set(format="both")
+    bench.send(H1, [with_byte(take(flow())[0], 22, 1)])
+    got = bench.receive(MONITOR_PORT, 2)
+    assert list(bench.decode(either(got, UDP_PROTOCOL)).reports.drop_reason) == [DROP_TTL_ZERO]
+    assert list(bench.decode(either(got, GRE_PROTOCOL)).roce.psn) == [5]
+
+
 def test_a_cut_mirror_says_so(bench: Bench) -> None:
     bench.set(format="erspan", snap=200)
     bench.send(H1, take(flow(destination="10.0.1.2")))
@@ -347,10 +475,13 @@ def test_a_cut_mirror_says_so(bench: Bench) -> None:
 
 def test_applying_the_same_twice_changes_nothing_and_a_difference_is_all_that_changes(bench: Bench) -> None:
     bench.set()
-    assert bench.switch.apply(bench.entries()) == (0, 0, 0)
-    assert bench.switch.apply(bench.entries(hops=3)) == (0, 1, 0)
-    assert bench.switch.apply(bench.entries(hops=3, watch=())) == (0, 0, 1)
-    assert bench.switch.apply(bench.entries(hops=3)) == (1, 0, 0)
+    assert bench.apply() == (0, 0, 0)
+    assert bench.apply(hops=3) == (0, 1, 0)
+    assert bench.apply(hops=3, watch=()) == (0, 0, 1)
+    assert bench.apply(hops=3) == (1, 0, 0)
+    assert bench.apply(hops=3, snap=100) == (0, 1, 0)
+    assert bench.apply(hops=3, snap=100, format="both") == (0, 1, 0)
+    assert bench.apply(hops=3, snap=100, format="both") == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -364,6 +495,6 @@ def test_applying_the_same_twice_changes_nothing_and_a_difference_is_all_that_ch
 )
 def test_what_the_switch_cannot_take_is_one_readable_line(bench: Bench, entry: Entry, message: str) -> None:
     with pytest.raises(LabError) as caught:
-        bench.switch.apply([entry])
+        bench.switch.apply([entry], (FORMAT_REPORT,))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

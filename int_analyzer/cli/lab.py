@@ -72,7 +72,7 @@ def bmv2(
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option("--format", metavar="FORMAT", help="What the monitor gets: report or erspan.", show_default="as the topology says"),
+        typer.Option("--format", metavar="FORMAT", help="To the monitor: report, erspan or both.", show_default="as the topology says"),
     ] = None,
     seed: Seed = 1,
     runs: Runs = 1,
@@ -95,7 +95,7 @@ def bmv2(
 
 def _try(make_fabric: Callable[[], Fabric], scenario: str, seeds: range, output: Path, markdown: bool) -> None:
     from int_analyzer.lab.scenario import SCENARIOS
-    from int_analyzer.lab.trial import run_trial
+    from int_analyzer.lab.trial import run_trials
     from int_analyzer.report import terminal
     from int_analyzer.scoring.listing import score_lines, score_tables
 
@@ -105,18 +105,25 @@ def _try(make_fabric: Callable[[], Fabric], scenario: str, seeds: range, output:
     for one in scenarios:
         for seed in seeds:
             folder = output if single else output / f"{one}-{seed}"
-            trials.append(run_trial(make_fabric(), one, seed, folder))
+            done = run_trials(make_fabric(), one, seed, folder)
+            trials += done
             if not single:
-                print(f"{one} seed {seed}: {_mark(trials[-1])}, {trials[-1].sentence}", file=sys.stderr)
+                for trial in done:
+                    print(f"{_name(trial)} seed {seed}: {_mark(trial)}, {trial.sentence}", file=sys.stderr)
     if single:
-        terminal.print_report(trials[0].result.summary, sys.stdout)
-        print(f"\n{_mark(trials[0]).capitalize()}: {trials[0].sentence}.")
-        print(f"Captures, truth.json and profile.toml are in {output}", file=sys.stderr)
+        for trial in trials:
+            terminal.print_report(trial.result.summary, sys.stdout)
+            print(f"\n{_mark(trial).capitalize()}: {trial.sentence}.")
+            print(f"Captures, truth.json and profile.toml are in {output / trial.stream}", file=sys.stderr)
     else:
-        scores = [(trial.scenario, trial.score) for trial in trials]
+        scores = [(_name(trial), trial.score) for trial in trials]
         print(*(score_tables(scores) if markdown else score_lines(scores)), sep="\n")
     if not all(trial.score.top1 for trial in trials):
         raise typer.Exit(1)
+
+
+def _name(trial: Trial) -> str:
+    return f"{trial.scenario} ({trial.stream})" if trial.stream else trial.scenario
 
 
 def _mark(trial: Trial) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import socket
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _LINK_PACKETS = 500
 """Packets a second through a port. BMv2 forwards some ten thousand on a core, and all switches share the cores of this machine."""
 _QUEUE_PACKETS = 100
+_STREAMS = {"report": socket.IPPROTO_UDP, "erspan": socket.IPPROTO_GRE}
 _FRAME_BYTES = 1098  # Ethernet, IPv4, UDP, BTH, 1024 bytes, ICRC
 
 
@@ -57,7 +59,7 @@ class Bmv2Fabric(Fabric):
         for switch in self.topology.switches.values():
             process = self._switches[switch.name]
             process.install()
-            process.apply(entries_of(self.topology, switch, self.telemetry, self.pinned))
+            process.apply(entries_of(self.topology, switch, self.telemetry, self.pinned), self.telemetry.copies)
             for port in switch.ports:
                 process.queues.set_rate(port, _LINK_PACKETS)
                 process.queues.set_depth(port, _QUEUE_PACKETS)
@@ -81,12 +83,18 @@ class Bmv2Fabric(Fabric):
         return port
 
     def points(self) -> list[CapturePoint]:
-        """What the monitor receives, a file for each switch."""
-        return [CapturePoint(MONITOR, interface(MONITOR, name), "in", f"{name}-{MONITOR}.pcap") for name in self.topology.switches]
+        """What the monitor receives, a file for each switch; reports and mirrored copies of the same packets are two streams."""
+        streams = _STREAMS if len(self.telemetry.copies) > 1 else {"": None}
+        return [
+            CapturePoint(MONITOR, interface(MONITOR, name), "in", f"{name}-{MONITOR}.pcap", stream, protocol)
+            for stream, protocol in streams.items()
+            for name in self.topology.switches
+        ]
 
     def redirect(self, node: str, host: Host, neighbour: str | None) -> None:
         astray = {host.name: neighbour} if neighbour is not None else NOWHERE
-        self._switches[node].apply(entries_of(self.topology, self.topology.switches[node], self.telemetry, self.pinned, astray))
+        entries = entries_of(self.topology, self.topology.switches[node], self.telemetry, self.pinned, astray)
+        self._switches[node].apply(entries, self.telemetry.copies)
 
     def slow_down(self, slowdown: Slowdown, fraction: float) -> None:
         port = self.topology.switches[slowdown.node].port_to(slowdown.neighbour)

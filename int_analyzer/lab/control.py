@@ -6,7 +6,7 @@ Idempotent: what is already right is left alone, what is wrong is changed, what 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ _Key = tuple[int, frozenset[tuple[int, int, Any]]]
 
 
 class Change(NamedTuple):
-    """What was done to a switch, in entries."""
+    """What was done to a switch, in entries; a default action and the clone session are one each."""
 
     inserted: int
     modified: int
@@ -43,24 +43,51 @@ def install_program(address: str, name: str, p4info: Path, program: Path) -> Non
         pass
 
 
-def apply_entries(address: str, name: str, entries: Iterable[Entry]) -> Change:
-    """Make the tables hold exactly these entries, and the clone session lead to the monitor."""
+def apply_entries(address: str, name: str, entries: Iterable[Entry], copies: Sequence[int]) -> Change:
+    """Make the tables hold exactly these entries, and the clone session lead to the monitor, with a replica for each format of a copy."""
     with _session(address, name):
         wanted: dict[str, dict[_Key, Any]] = {table: {} for table in KEYED_TABLES}
+        changes = []
         for entry in entries:
             made = _table_entry(name, entry)
             if made.is_default:
-                made.modify()
+                changes.append(_bring_default(made))
             else:
                 wanted[entry.table][_key(made)] = made
-        changes = [_bring(shell.TableEntry(table).read(), expected) for table, expected in wanted.items()]
-        session = shell.CloneSessionEntry(REPORT_SESSION)
-        session.add(MONITOR_PORT, 1)
-        if REPORT_SESSION in [found.session_id for found in shell.CloneSessionEntry().read()]:
-            session.modify()
-        else:
-            session.insert()
+        changes += [_bring(shell.TableEntry(table).read(), expected) for table, expected in wanted.items()]
+        changes.append(_bring_session(copies))
         return Change(*(sum(counts) for counts in zip(*changes, strict=True)))
+
+
+def read_counter(address: str, name: str, counter: str) -> list[int]:
+    """The packets that each cell of a counter has counted."""
+    with _session(address, name):
+        return [cell.packet_count for cell in sorted(shell.CounterEntry(counter).read(), key=lambda cell: cell.index)]
+
+
+def _bring_default(entry: Any) -> Change:
+    """Bring the default action of a table to what is expected of it."""
+    asked = shell.TableEntry(entry.name)
+    asked.is_default = True
+    if [_action(found) for found in asked.read()] == [_action(entry)]:
+        return Change(0, 0, 0)
+    entry.modify()
+    return Change(0, 1, 0)
+
+
+def _bring_session(copies: Sequence[int]) -> Change:
+    """Bring the clone session to a replica for each format of a copy."""
+    session = shell.CloneSessionEntry(REPORT_SESSION)
+    for code in copies:
+        session.add(MONITOR_PORT, code)
+    present = [found for found in shell.CloneSessionEntry().read() if found.session_id == REPORT_SESSION]
+    if not present:
+        session.insert()
+        return Change(1, 0, 0)
+    if sorted((one.egress_port, one.instance) for one in present[0].replicas) == [(MONITOR_PORT, code) for code in copies]:
+        return Change(0, 0, 0)
+    session.modify()
+    return Change(0, 1, 0)
 
 
 def _bring(present: Iterable[Any], expected: dict[_Key, Any]) -> Change:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from int_analyzer.lab.constant import INT_NPT_DSCP
-from int_analyzer.lab.telemetry import FORMATS, MARKS, MODES, Telemetry
+from int_analyzer.lab.telemetry import MARKS, MODES, Telemetry
 from int_analyzer.lab.topology import NOWHERE, Host, Switch, Topology, port_mac
 
 KEYED_TABLES = ("ingress_edge", "watchlist", "route", "ecmp", "egress_edge")
@@ -52,7 +52,6 @@ def _monitor(switch: Switch, telemetry: Telemetry) -> Entry:
         "monitor",
         "set_report",
         {
-            "format": str(FORMATS[telemetry.format]),
             "src_mac": port_mac(switch, MONITOR_PORT),
             "dst_mac": MONITOR_MAC,
             "src": str(ipaddress.IPv4Address("10.254.0.0") + switch.id),

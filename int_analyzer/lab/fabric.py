@@ -33,23 +33,34 @@ _GOLDEN_RATIO = 0.6180339887
 
 @dataclass(frozen=True)
 class CapturePoint:
-    """A place that is recorded: the interface of a node, which direction counts there, and the file."""
+    """What is recorded: the interface of a node, which direction counts there, and the file.
+
+    Where one interface brings several streams of the same packets, each is analysed by itself: `stream` is its folder, `protocol` the
+    one of IPv4 that it has.
+    """
 
     node: str
     interface: str
     direction: str
     file: str
+    stream: str = ""
+    protocol: int | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file, in the folder of a run."""
+        return Path(self.stream, self.file)
 
 
 @dataclass(frozen=True)
 class Run:
-    """What happened: when the scenario began, when each turn of the plan was done, the flows with what was sent of each, what each file
-    has, and how many packets were left out because the sender could not send them in time."""
+    """What happened: when the scenario began, when each turn of the plan was done, the flows with what was sent of each, what was recorded
+    at each point, and how many packets were left out because the sender could not send them in time."""
 
     start_ns: int
     turned_ns: tuple[int, ...]
     flows: tuple[tuple[Demand, Flow, int], ...]
-    captured: Mapping[str, Mapping[str, int]]
+    captured: Mapping[CapturePoint, Mapping[str, int]]
     skipped: int
 
 
@@ -124,7 +135,7 @@ class Fabric(ABC):
     def run(self, plan: Plan, folder: Path, seed: int) -> Run:
         """Send what the plan says and record at all points meanwhile."""
         with ExitStack() as sockets:
-            recorder, paths = self._start_recorder(folder, sockets)
+            recorder, points = self._start_recorder(folder, sockets)
             # the seed of the plan's choices and that of the ports and queue pairs must not be one sequence
             chance = random.Random(f"flows {seed}")
             flows = [
@@ -142,7 +153,7 @@ class Fabric(ABC):
             _sleep_until(start_ns + int((END_S + _DRAIN_S) * _SECOND))
             recorder.terminate()
             captured = json.loads(_output(recorder, "the recorder"))
-        counts = {paths[path]: count for path, count in captured.items()}
+        counts = {points[path]: count for path, count in captured.items()}
         return Run(start_ns, tuple(turned_ns), tuple(zip(plan.demands, flows, sent["sent"], strict=True)), counts, sent["skipped"])
 
     def _turns(self, plan: Plan) -> Iterator[tuple[float, Callable[[], None]]]:
@@ -155,20 +166,21 @@ class Fabric(ABC):
             yield detour.from_s, partial(self.redirect, detour.node, host, detour.neighbour)
             yield detour.to_s, partial(self.redirect, detour.node, host, None)
 
-    def _start_recorder(self, folder: Path, sockets: ExitStack) -> tuple[Any, dict[str, str]]:
-        arguments, descriptors, paths = [], [], {}
+    def _start_recorder(self, folder: Path, sockets: ExitStack) -> tuple[Any, dict[str, CapturePoint]]:
+        arguments, descriptors, points = [], [], {}
         for point in self.points():
             with self.network.nodes[point.node].entered():
-                opened = sockets.enter_context(open_point(point.interface))
-            path = str(folder / point.file)
-            paths[path] = point.file
+                opened = sockets.enter_context(open_point(point.interface, point.protocol))
+            path = folder / point.path
+            path.parent.mkdir(exist_ok=True)
+            points[str(path)] = point
             descriptors.append(opened.fileno())
             arguments.append(f"{path}:{opened.fileno()}:{point.direction}")
         recorder = self.network.start_module("int_analyzer.lab.recorder", *arguments, descriptors=descriptors)
         assert recorder.stdout is not None
         if recorder.stdout.readline() != b"\n":
             raise LabError("the recorder did not start")
-        return recorder, paths
+        return recorder, points
 
     def _start_sender(self, plan: Plan, flows: list[Flow], start_ns: int, sockets: ExitStack) -> Any:
         opened = {}

@@ -7,6 +7,7 @@ Afterwards it says, as JSON, how many packets each file has and how many the ker
 
 from __future__ import annotations
 
+import ctypes
 import json
 import selectors
 import signal
@@ -26,6 +27,9 @@ _SO_TIMESTAMPNS = 35  # asm-generic/socket.h
 _SOL_PACKET, _PACKET_STATISTICS = 263, 6  # linux/socket.h, linux/if_packet.h
 _WAIT_S = 0.05
 _BUFFER_BYTES = 32 << 20
+_SO_ATTACH_FILTER = 26  # asm-generic/socket.h
+_LOAD_BYTE, _IF_EQUAL, _RETURN = 0x30, 0x15, 0x06  # linux/bpf_common.h: LD|B|ABS, JMP|JEQ|K, RET|K
+_PROTOCOL_AT = 14 + 9  # of IPv4 in Ethernet (RFC 791 §3.1)
 
 
 class Point(NamedTuple):
@@ -36,13 +40,23 @@ class Point(NamedTuple):
     file: BinaryIO
 
 
-def open_point(interface: str) -> socket.socket:
-    """A packet socket at an interface of the namespace that the caller is in, with stamps and room for bursts."""
+def open_point(interface: str, protocol: int | None = None) -> socket.socket:
+    """A packet socket at an interface of the namespace that the caller is in, with stamps and room for bursts; of `protocol` in IPv4
+    only, if given."""
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    if protocol is not None:
+        _take_only(opened, protocol)
     opened.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
     opened.bind((interface, _ETH_P_ALL))
     return opened
+
+
+def _take_only(opened: socket.socket, protocol: int) -> None:
+    """Let the kernel keep only packets of a protocol (linux/filter.h: code, jump if true, if false, value)."""
+    steps = ((_LOAD_BYTE, 0, 0, _PROTOCOL_AT), (_IF_EQUAL, 0, 1, protocol), (_RETURN, 0, 0, _SNAPLEN), (_RETURN, 0, 0, 0))
+    held = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    opened.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, struct.pack("HL", len(steps), ctypes.addressof(held)))
 
 
 def main() -> None:

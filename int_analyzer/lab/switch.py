@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
 from int_analyzer.errors import LabError
 from int_analyzer.lab import control
+from int_analyzer.lab.constant import PASSED_CHECKSUM, PASSED_EXTENSION, PASSED_FRAGMENT, PASSED_OPTIONS
 from int_analyzer.lab.entry import Entry
 from int_analyzer.lab.network import Network, Node
 from int_analyzer.lab.queue_rate import QueueRate
 
 _PROGRAM, _P4INFO = "bmv2.json", "bmv2.p4info.txtpb"
 _LOG_LINES = 3
+_PASSED_BY = "passed_by"
+_REASONS = {"options": PASSED_OPTIONS, "fragment": PASSED_FRAGMENT, "extension": PASSED_EXTENSION, "checksum": PASSED_CHECKSUM}
 
 
 class Bmv2Switch:
@@ -47,9 +50,14 @@ class Bmv2Switch:
             except OSError as error:
                 raise LabError(f"{self.name}: no Thrift server ({error.strerror}): the lab needs a BMv2 built with Thrift") from error
 
-    def apply(self, entries: Iterable[Entry]) -> control.Change:
-        """Make its tables hold exactly these entries."""
-        return control.apply_entries(self._address, self.name, entries)
+    def apply(self, entries: Iterable[Entry], copies: Sequence[int]) -> control.Change:
+        """Make its tables hold exactly these entries, and its monitor get copies in these formats."""
+        return control.apply_entries(self._address, self.name, entries, copies)
+
+    def passed_by(self) -> dict[str, int]:
+        """How many packets from hosts it has forwarded without looking into them, by the reason."""
+        counts = control.read_counter(self._address, self.name, _PASSED_BY)
+        return {reason: counts[number] for reason, number in _REASONS.items()}
 
     def close(self) -> None:
         """Close what is connected to it; the process ends with its network."""

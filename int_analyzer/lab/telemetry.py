@@ -13,7 +13,7 @@ from int_analyzer.lab.topology import Topology
 
 MODES = {"md": MODE_MD, "mx": MODE_MX, "xd": MODE_XD, "ioam": MODE_IOAM}
 MARKS = {"dscp": INT_NPT_DSCP, "port": INT_NPT_PORT}
-FORMATS = {"report": FORMAT_REPORT, "erspan": FORMAT_ERSPAN}
+FORMATS = {"report": (FORMAT_REPORT,), "erspan": (FORMAT_ERSPAN,), "both": (FORMAT_REPORT, FORMAT_ERSPAN)}
 ITEMS = {"node": 0, "ports": 1, "latency": 2, "queue": 3, "ingress_time": 4, "egress_time": 5, "level2": 6, "utilisation": 7, "buffer": 8}
 """Bits of the instruction bitmap (INT v2.1 §5.8), 0 the most significant."""
 
@@ -42,6 +42,11 @@ class Telemetry:
     latency_shift: int = 8
     quiet: bool = False
     watch: tuple[Mapping[str, Any], ...] = ({},)
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """The formats of the copies that the monitor gets of a packet, by their codes."""
+        return FORMATS[self.format]
 
     @property
     def instructions(self) -> int:

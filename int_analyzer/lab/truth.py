@@ -16,8 +16,8 @@ from int_analyzer.lab.topology import interface
 _SECOND = 1_000_000_000
 
 
-def document_of(fabric: Fabric, plan: Plan, run: Run, seed: int) -> dict[str, Any]:
-    """The document. Times are wall-clock nanoseconds, those of the captures."""
+def document_of(fabric: Fabric, plan: Plan, run: Run, seed: int, stream: str) -> dict[str, Any]:
+    """The document beside the captures of a stream. Times are wall-clock nanoseconds, those of the captures."""
     topology = fabric.topology
 
     def moment(seconds: float) -> int:
@@ -68,8 +68,9 @@ def document_of(fabric: Fabric, plan: Plan, run: Run, seed: int) -> dict[str, An
             "link_packets_per_second": fabric.packets_per_second,
         },
         "captures": [
-            {"file": point.file, "node": point.node, "interface": point.interface, "direction": point.direction, **run.captured[point.file]}
+            {"file": point.file, "node": point.node, "interface": point.interface, "direction": point.direction, **run.captured[point]}
             for point in fabric.points()
+            if point.stream == stream
         ],
         "congested": congested,
         "events": list(_loops(fabric, plan, run)),

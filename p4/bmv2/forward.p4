@@ -55,6 +55,10 @@ control Forward(inout headers_t hdr, inout metadata_t meta, inout standard_metad
             }
             if (hdr.ipv4.isValid()) {
                 hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
+                if (hdr.ipv4.ihl != IPV4_WORDS) {
+                    // Options are not taken up, and the checksum cannot be made anew: it is brought along (RFC 1624 §3).
+                    hdr.ipv4.checksum = hdr.ipv4.checksum + (hdr.ipv4.checksum < 0xFEFF ? 16w0x0100 : 16w0x0101);
+                }
             } else if (hdr.ipv6.isValid()) {
                 hdr.ipv6.hop_limit = hdr.ipv6.hop_limit - 1;
             }

@@ -92,9 +92,9 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         const default_action = link(1500, 0);
     }
 
-    action set_report(bit<8> format, bit<48> src_mac, bit<48> dst_mac, bit<32> src, bit<32> dst, bit<16> length,
+    action set_report(bit<48> src_mac, bit<48> dst_mac, bit<32> src, bit<32> dst, bit<16> length,
                       bit<24> queue_threshold, bit<8> latency_shift, bit<1> quiet) {
-        meta.format = format;
+        meta.monitored = 1;
         report_src_mac = src_mac;
         report_dst_mac = dst_mac;
         report_src = src;
@@ -105,16 +105,12 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         meta.quiet = quiet;
     }
 
-    action no_report() {
-        meta.format = FORMAT_NONE;
-    }
-
     table monitor {
         actions = {
             set_report;
-            no_report;
+            NoAction;
         }
-        default_action = no_report();
+        default_action = NoAction();
     }
 
     // The words that a hop adds: one a bit, two for times and level-2 ports (INT v2.1 §4.7)
@@ -129,7 +125,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         if (standard.instance_type == EGRESS_CLONE) {
             bit<1> taken_out = hdr.kept_shim.isValid() || hdr.kept_ioam.isValid() ? 1w1 : 1w0;
             restore.apply(hdr);
-            if (taken_out == 1 && (meta.format == FORMAT_ERSPAN || hdr.ioam.isValid())) {
+            if (taken_out == 1 && (standard.egress_rid == FORMAT_ERSPAN || hdr.ioam.isValid())) {
                 // the sink's own hop: a mirrored packet has no other place for it, and a trace has units of its own
                 meta.mtu = 0xFFFF;
                 count_words(hdr.int_header.instructions);
@@ -151,7 +147,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             } else {
                 transit.apply(hdr, meta);
             }
-            if (meta.format != FORMAT_NONE && (meta.flow == 1 || meta.queue == 1)) {
+            if (meta.monitored == 1 && (meta.flow == 1 || meta.queue == 1)) {
                 clone_preserving_field_list(CloneType.E2E, REPORT_SESSION, REPORT_FIELDS);
             }
         }

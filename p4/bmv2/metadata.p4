@@ -79,6 +79,7 @@ struct metadata_t {
     bit<128> dst;
     bit<6> dscp;
     bit<16> udp_port;   // destination port as the sender wrote it
+    bit<8> passed_by;   // why the packet is not looked into
     bit<16> ecmp_group;
     bit<16> ecmp_index;
     bit<1> at_edge;     // the packet comes from a host
@@ -99,7 +100,7 @@ struct metadata_t {
     bit<24> queue_threshold;
     bit<8> latency_shift;
     bit<1> quiet;
-    bit<8> format;
+    bit<1> monitored;   // somebody wants copies
 
     @field_list(REPORT_FIELDS)
     bit<16> instructions;

@@ -16,11 +16,24 @@ parser PacketParser(packet_in packet, out headers_t hdr, inout metadata_t meta, 
         meta.src = 80w0 ++ 16w0xFFFF ++ hdr.ipv4.src;
         meta.dst = 80w0 ++ 16w0xFFFF ++ hdr.ipv4.dst;
         meta.dscp = hdr.ipv4.dscp;
-        // options and later fragments have no telemetry
-        transition select(hdr.ipv4.ihl, hdr.ipv4.fragment, hdr.ipv4.protocol) {
-            (5, 0, PROTOCOL_UDP): parse_udp;
-            default: accept;
+        transition select(hdr.ipv4.ihl, hdr.ipv4.flags, hdr.ipv4.fragment, hdr.ipv4.protocol) {
+            (IPV4_WORDS, 0 &&& IPV4_MORE, 0, PROTOCOL_UDP): parse_udp;
+            (IPV4_WORDS, 0 &&& IPV4_MORE, 0, _): accept;
+            (IPV4_WORDS, _, _, _): pass_fragment;
+            default: pass_options;
         }
+    }
+
+    // The UDP header is behind words that have no place here: not looked for, nor anything put in front of it.
+    state pass_options {
+        meta.passed_by = PASSED_OPTIONS;
+        transition accept;
+    }
+
+    // Also the first: what it grew by, the others would lack.
+    state pass_fragment {
+        meta.passed_by = PASSED_FRAGMENT;
+        transition accept;
     }
 
     state parse_ipv6 {
@@ -31,8 +44,16 @@ parser PacketParser(packet_in packet, out headers_t hdr, inout metadata_t meta, 
         transition select(hdr.ipv6.next_header) {
             PROTOCOL_UDP: parse_udp;
             PROTOCOL_HOP_BY_HOP: check_hop_by_hop;
+            PROTOCOL_ROUTING: pass_extension;
+            PROTOCOL_FRAGMENT: pass_extension;
+            PROTOCOL_DESTINATION: pass_extension;
             default: accept;
         }
+    }
+
+    state pass_extension {
+        meta.passed_by = PASSED_EXTENSION;
+        transition accept;
     }
 
     // Only a header that holds nothing but our trace is taken apart: PadN, option, type; namespace; trace type.
@@ -40,7 +61,7 @@ parser PacketParser(packet_in packet, out headers_t hdr, inout metadata_t meta, 
         bit<152> ahead = packet.lookahead<bit<152>>();
         transition select(ahead[151:144], ahead[119:112], ahead[95:88], ahead[87:72], ahead[55:32]) {
             (PROTOCOL_UDP, IOAM_OPTION, IOAM_TYPE_PRE_ALLOCATED, IOAM_NAMESPACE, IOAM_TRACE_TYPE): parse_ioam;
-            default: accept;
+            default: pass_extension;
         }
     }
 
@@ -163,7 +184,8 @@ control ChecksumVerify(inout headers_t hdr, inout metadata_t meta) {
 
 control ChecksumUpdate(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        update_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl == 5,
+        // with options Forward has seen to it
+        update_checksum(hdr.ipv4.isValid() && hdr.ipv4.ihl == IPV4_WORDS,
             { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.dscp, hdr.ipv4.ecn, hdr.ipv4.total_len, hdr.ipv4.identification,
               hdr.ipv4.flags, hdr.ipv4.fragment, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst },
             hdr.ipv4.checksum, HashAlgorithm.csum16);

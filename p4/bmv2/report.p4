@@ -52,7 +52,7 @@ control Decide(inout headers_t hdr, inout metadata_t meta, inout standard_metada
 // Puts the copy that goes to the monitor into its clothes.
 control Report(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard,
                in bit<48> src_mac, in bit<48> dst_mac, in bit<32> src, in bit<32> dst, in bit<16> snap) {
-    register<bit<32>>(1) sequence;
+    register<bit<32>>(FORMATS) sequence; // of each format: whoever misses a number knows what was lost
 
     action outer(bit<8> protocol, bit<16> total_len) {
         hdr.outer_ethernet.setValid();
@@ -121,8 +121,8 @@ control Report(inout headers_t hdr, inout metadata_t meta, inout standard_metada
     apply {
         bit<32> number;
         @atomic {
-            sequence.read(number, 0);
-            sequence.write(0, number + 1);
+            sequence.read(number, (bit<32>)standard.egress_rid);
+            sequence.write((bit<32>)standard.egress_rid, number + 1);
         }
         bit<16> frame = 14;
         if (hdr.ipv4.isValid()) {
@@ -132,10 +132,10 @@ control Report(inout headers_t hdr, inout metadata_t meta, inout standard_metada
         }
         bit<16> inner = frame > snap ? snap : frame;
 
-        if (meta.format == FORMAT_ERSPAN) {
+        if (standard.egress_rid == FORMAT_ERSPAN) {
             outer(PROTOCOL_GRE, 36 + inner);
             erspan(number, inner < frame ? 1w1 : 1w0);
-        } else if (meta.format == FORMAT_REPORT) {
+        } else if (standard.egress_rid == FORMAT_REPORT) {
             bit<16> bits = meta.instructions & REPORT_BITS;
             if (meta.dropped == 1) {
                 // a packet that never left: where it came in, when, and why it went no further

@@ -2,6 +2,8 @@
 
 // In the ingress: decide. Every node looks, since INT-XD (INT v2.1 §3.2) has no mark in the packet; headers start at the edge only.
 control Watch(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    counter(PASSED_REASONS, CounterType.packets) passed_by;
+
     action from_host() {
         meta.at_edge = 1;
     }
@@ -45,9 +47,16 @@ control Watch(inout headers_t hdr, inout metadata_t meta, inout standard_metadat
 
     apply {
         ingress_edge.apply();
-        // INT changes lengths under a UDP checksum: RoCEv2 sends 0, and only that can be restored
-        if (hdr.bth.isValid() && !hdr.int_header.isValid() && !hdr.hop_by_hop.isValid() && hdr.udp.checksum == 0) {
-            watchlist.apply();
+        if (hdr.bth.isValid() && !hdr.int_header.isValid() && !hdr.hop_by_hop.isValid()) {
+            // INT changes lengths under a UDP checksum: RoCEv2 sends 0, and only that can be restored
+            if (hdr.udp.checksum == 0) {
+                watchlist.apply();
+            } else {
+                meta.passed_by = PASSED_CHECKSUM;
+            }
+        }
+        if (meta.at_edge == 1) {
+            passed_by.count((bit<32>)meta.passed_by);
         }
     }
 }

@@ -9,7 +9,12 @@ const bit<16> ETHERTYPE_IPV4 = 0x0800;
 const bit<16> ETHERTYPE_IPV6 = 0x86DD;
 const bit<8> PROTOCOL_HOP_BY_HOP = 0;
 const bit<8> PROTOCOL_UDP = 17;
+const bit<8> PROTOCOL_ROUTING = 43;
+const bit<8> PROTOCOL_FRAGMENT = 44;
 const bit<8> PROTOCOL_GRE = 47;
+const bit<8> PROTOCOL_DESTINATION = 60;
+const bit<4> IPV4_WORDS = 5; // of a header without options (RFC 791 §3.1)
+const bit<3> IPV4_MORE = 1;  // flag: more fragments (RFC 791 §3.1)
 const bit<16> ROCE_PORT = 4791;
 const bit<16> REPORT_PORT = 32766;
 
@@ -62,9 +67,16 @@ const bit<8> MODE_MD = 1;
 const bit<8> MODE_MX = 2;
 const bit<8> MODE_XD = 3;
 const bit<8> MODE_IOAM = 4;
-const bit<8> FORMAT_NONE = 0;
-const bit<8> FORMAT_REPORT = 1;
-const bit<8> FORMAT_ERSPAN = 2;
-const bit<32> REPORT_SESSION = 1; // clone session whose port leads to the monitor
+
+// The clone session for the monitor, and what becomes of a copy: the number of its replica. Both at once are two replicas.
+const bit<32> REPORT_SESSION = 1;
+const bit<16> FORMAT_REPORT = 1;
+const bit<16> FORMAT_ERSPAN = 2;
+
+// Why a packet from a host passes by without being looked at; counter passed_by of the control plane
+const bit<8> PASSED_OPTIONS = 1;   // IPv4 with options
+const bit<8> PASSED_FRAGMENT = 2;  // of IPv4
+const bit<8> PASSED_EXTENSION = 3; // IPv6 with a header between it and UDP
+const bit<8> PASSED_CHECKSUM = 4;  // RoCEv2 with a UDP checksum
 
 #endif

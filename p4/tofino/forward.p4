@@ -60,6 +60,11 @@ control Forward(inout headers_t hdr, inout ingress_metadata_t meta, inout ingres
         const default_action = drop(DROP_ROUTE_MISS);
     }
 
+    // Options are not taken up, and the checksum cannot be made anew: it is brought along with the TTL (RFC 1624 §3).
+    action bring_checksum(bit<16> more) {
+        hdr.ipv4.checksum = hdr.ipv4.checksum + more;
+    }
+
     action take_udp_port() {
         meta.udp_port = hdr.udp.dst_port;
     }
@@ -75,6 +80,13 @@ control Forward(inout headers_t hdr, inout ingress_metadata_t meta, inout ingres
             } else {
                 route4.apply();
                 hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
+                if (hdr.ipv4.ihl != IPV4_WORDS) {
+                    if (hdr.ipv4.checksum[15:8] == 0xFF || hdr.ipv4.checksum == 0xFEFF) {
+                        bring_checksum(0x0101);
+                    } else {
+                        bring_checksum(0x0100);
+                    }
+                }
             }
         } else if (hdr.ipv6.isValid()) {
             hdr.bridge.flow = hash6.get({ hdr.ipv6.src, hdr.ipv6.dst, hdr.udp.src_port, meta.udp_port });

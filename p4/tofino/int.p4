@@ -176,9 +176,9 @@ control IntEgress(inout headers_t hdr, inout egress_metadata_t meta, in egress_i
         const default_action = link(1501);
     }
 
-    action set_report(bit<8> format, bit<48> src_mac, bit<48> dst_mac, bit<32> src, bit<32> dst, bit<16> length,
+    action set_report(bit<48> src_mac, bit<48> dst_mac, bit<32> src, bit<32> dst, bit<16> length,
                       bit<32> latency_mask, bit<1> quiet) {
-        meta.format = format;
+        meta.monitored = 1;
         report_src_mac = src_mac;
         report_dst_mac = dst_mac;
         report_src = src;
@@ -188,17 +188,13 @@ control IntEgress(inout headers_t hdr, inout egress_metadata_t meta, in egress_i
         meta.quiet = quiet;
     }
 
-    action no_report() {
-        meta.format = FORMAT_NONE;
-    }
-
     table monitor {
         actions = {
             set_report;
-            no_report;
+            NoAction;
         }
         size = 1;
-        default_action = no_report();
+        default_action = NoAction();
     }
 
     // The words and bytes that a hop adds for a bitmap (INT v2.1 §4.7). A bitmap that is not here is not known.
@@ -243,14 +239,14 @@ control IntEgress(inout headers_t hdr, inout egress_metadata_t meta, in egress_i
             } else {
                 transit.apply(hdr, meta);
             }
-            if (meta.format != FORMAT_NONE) {
+            if (meta.monitored == 1) {
                 if (meta.mirror.flags & (FLAG_FLOW | FLAG_QUEUE) != 0) {
                     copy();
                 }
             }
             hdr.bridge.setInvalid();
         } else {
-            report.apply(hdr, meta, report_src_mac, report_dst_mac, report_src, report_dst);
+            report.apply(hdr, meta, intrinsic, report_src_mac, report_dst_mac, report_src, report_dst);
         }
     }
 }

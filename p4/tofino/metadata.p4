@@ -3,6 +3,8 @@
 #ifndef METADATA_P4
 #define METADATA_P4
 
+const bit<32> LOCAL_PREFIXES = 8;
+
 // Every packet enters the egress behind one of these; the first byte says which.
 const bit<8> BRIDGED = 1;
 const bit<8> MIRRORED_IN_INGRESS = 2;
@@ -105,6 +107,7 @@ struct headers_t {
 
 struct ingress_metadata_t {
     bit<16> udp_port; // destination port as the sender wrote it; 0: that of the packet
+    bit<8> passed_by; // why the packet is not looked into
     bit<16> ecmp_group;
     bit<16> ecmp_index;
     bit<16> lot;
@@ -122,6 +125,7 @@ struct egress_metadata_t {
     bit<16> bytes;
     bit<16> limit; // the longest IP packet of the link, and one
     bit<16> length;
+    bit<16> around; // what stands outside that length in a frame
     bit<16> room;
     bit<8> above;
     bit<1> crossed;
@@ -130,7 +134,7 @@ struct egress_metadata_t {
     bit<1> quiet;
     bit<32> latency_mask;
     bit<32> quantum;
-    bit<8> format;
+    bit<1> monitored; // somebody wants copies
     bit<16> snap;
     bit<16> total_len;
     bit<16> udp_length;

@@ -19,10 +19,26 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
 
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
-        transition select(hdr.ipv4.ihl, hdr.ipv4.fragment, hdr.ipv4.protocol) {
-            (5, 0, PROTOCOL_UDP): check_local;
-            default: accept;
+        transition select(hdr.ipv4.ihl, hdr.ipv4.flags, hdr.ipv4.fragment, hdr.ipv4.protocol) {
+            (IPV4_WORDS, 0 &&& IPV4_MORE, 0, PROTOCOL_UDP): check_local;
+            (IPV4_WORDS, 0 &&& IPV4_MORE, 0, _): accept;
+            (IPV4_WORDS, _, _, _): pass_fragment;
+            default: pass_options;
         }
+    }
+
+    // The UDP header is behind words that have no place here: not looked for, nor anything put in front of it.
+    @dontmerge("ingress")
+    state pass_options {
+        meta.passed_by = PASSED_OPTIONS;
+        transition accept;
+    }
+
+    // Also the first: what it grew by, the others would lack.
+    @dontmerge("ingress")
+    state pass_fragment {
+        meta.passed_by = PASSED_FRAGMENT;
+        transition accept;
     }
 
     state check_local {
@@ -36,8 +52,18 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
         packet.extract(hdr.ipv6);
         transition select(hdr.ipv6.next_header) {
             PROTOCOL_UDP: parse_udp6;
+            PROTOCOL_HOP_BY_HOP: pass_extension;
+            PROTOCOL_ROUTING: pass_extension;
+            PROTOCOL_FRAGMENT: pass_extension;
+            PROTOCOL_DESTINATION: pass_extension;
             default: accept;
         }
+    }
+
+    @dontmerge("ingress")
+    state pass_extension {
+        meta.passed_by = PASSED_EXTENSION;
+        transition accept;
     }
 
     state parse_udp6 {
@@ -160,8 +186,17 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         packet.extract(hdr.bridge);
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
-            ETHERTYPE_IPV4: parse_ipv4;
+            ETHERTYPE_IPV4: check_options;
             ETHERTYPE_IPV6: parse_ipv6;
+            default: accept;
+        }
+    }
+
+    // With options the header is not taken up, and so not summed up by the deparser: Forward has seen to the checksum.
+    @dontmerge("egress")
+    state check_options {
+        transition select(packet.lookahead<bit<8>>()) {
+            4w4 ++ IPV4_WORDS: parse_ipv4;
             default: accept;
         }
     }
@@ -179,20 +214,22 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
 
     @dontmerge("egress")
     state parse_copied_ipv4 {
-        packet.extract(hdr.ipv4);
+        meta.length = packet.lookahead<bit<32>>()[15:0];
+        meta.around = 14;
         transition accept;
     }
 
     @dontmerge("egress")
     state parse_copied_ipv6 {
-        packet.extract(hdr.ipv6);
+        meta.length = packet.lookahead<bit<48>>()[15:0];
+        meta.around = 54;
         transition accept;
     }
 
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
-        transition select(hdr.ipv4.ihl, hdr.ipv4.fragment, hdr.ipv4.protocol) {
-            (5, 0, PROTOCOL_UDP): parse_udp;
+        transition select(hdr.ipv4.flags, hdr.ipv4.fragment, hdr.ipv4.protocol) {
+            (0 &&& IPV4_MORE, 0, PROTOCOL_UDP): parse_udp;
             default: accept;
         }
     }

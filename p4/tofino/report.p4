@@ -91,11 +91,11 @@ control Decide(inout headers_t hdr, inout egress_metadata_t meta, in egress_intr
 }
 
 // Puts the copy that goes to the monitor into its clothes.
-control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src_mac, in bit<48> dst_mac, in bit<32> src,
-               in bit<32> dst) {
-    Register<bit<32>, bit<1>>(1, 0) sequence;
+control Report(inout headers_t hdr, inout egress_metadata_t meta, in egress_intrinsic_metadata_t intrinsic,
+               in bit<48> src_mac, in bit<48> dst_mac, in bit<32> src, in bit<32> dst) {
+    Register<bit<32>, bit<2>>(FORMATS, 0) sequence; // of each format: whoever misses a number knows what was lost
 
-    RegisterAction<bit<32>, bit<1>, bit<32>>(sequence) count = {
+    RegisterAction<bit<32>, bit<2>, bit<32>>(sequence) count = {
         void apply(inout bit<32> value, out bit<32> number) {
             number = value;
             value = value + 1;
@@ -123,12 +123,8 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
         hdr.outer_ipv4.dst = dst;
     }
 
-    action length_of_ipv4() {
-        meta.length = hdr.ipv4.total_len + 14;
-    }
-
-    action length_of_ipv6() {
-        meta.length = hdr.ipv6.payload_len + 54;
+    action count_around() {
+        meta.length = meta.length + meta.around;
     }
 
     action leave_room() {
@@ -220,18 +216,14 @@ control Report(inout headers_t hdr, inout egress_metadata_t meta, in bit<48> src
     }
 
     apply {
-        meta.number = count.execute(0);
+        meta.number = count.execute(intrinsic.egress_rid[1:0]);
         // the mirror session has cut the copy to `snap` bytes; a shorter packet says so itself
-        if (hdr.ipv4.isValid()) {
-            length_of_ipv4();
-        } else {
-            length_of_ipv6();
-        }
+        count_around();
         leave_room();
         if (meta.room == 0) {
             cut();
         }
-        if (meta.format == FORMAT_ERSPAN) {
+        if (intrinsic.egress_rid == FORMAT_ERSPAN) {
             lengthen(36, 0);
             outer(PROTOCOL_GRE);
             erspan();

@@ -1,6 +1,7 @@
 /* The source role (INT v2.1 §3): which packets are watched, and the headers that start their telemetry. */
 
 control Watch(inout headers_t hdr, inout ingress_metadata_t meta, in ingress_intrinsic_metadata_t intrinsic) {
+    Counter<bit<32>, bit<8>>(PASSED_REASONS, CounterType_t.PACKETS) passed_by;
     Hash<bit<16>>(HashAlgorithm_t.CRC16) lottery4;
     Hash<bit<16>>(HashAlgorithm_t.CRC16) lottery6;
 
@@ -63,7 +64,9 @@ control Watch(inout headers_t hdr, inout ingress_metadata_t meta, in ingress_int
     apply {
         ingress_edge.apply();
         // INT changes lengths under a UDP checksum: RoCEv2 sends 0, and only that can be restored
-        if (hdr.bth.isValid() && hdr.udp.checksum == 0) {
+        if (hdr.bth.isValid() && hdr.udp.checksum != 0) {
+            meta.passed_by = PASSED_CHECKSUM;
+        } else if (hdr.bth.isValid()) {
             if (hdr.ipv4.isValid()) {
                 meta.lot = lottery4.get({ hdr.ipv4.src, hdr.ipv4.dst, hdr.udp.src_port, hdr.bth.dest_qp, hdr.bth.psn });
                 watchlist4.apply();
@@ -71,6 +74,9 @@ control Watch(inout headers_t hdr, inout ingress_metadata_t meta, in ingress_int
                 meta.lot = lottery6.get({ hdr.ipv6.src, hdr.ipv6.dst, hdr.udp.src_port, hdr.bth.dest_qp, hdr.bth.psn });
                 watchlist6.apply();
             }
+        }
+        if (hdr.bridge.at_edge == 1) {
+            passed_by.count(meta.passed_by);
         }
         if (meta.lot != 0) {
             hdr.bridge.mode = (bit<4>)MODE_NONE;
