@@ -254,7 +254,8 @@ class State:
         The result is the state of the whole: exactly for everything but pairs and waits (which hops are elevated depends on what a queue
         had seen before), the time of a path change between pieces if packets were seen halfway, path changes and duplicate sequence numbers
         between pieces of one time, messages and gaps of RoCEv2 connections that lie across the boundary, packets that two mirror points
-        saw of which one is in each piece (they count twice), and what was forgotten for lack of room: so postcards of packets that had left a full log are joined only if they are in its sample.
+        saw of which one is in each piece (they count twice), and what was forgotten for lack of room: so postcards of packets that
+        had left a full log are joined only if they are in its sample.
         """
         mine, theirs = self.connections.turns, other.connections.turns
         if (mine.subsets, mine.followed) != (theirs.subsets, theirs.followed):
