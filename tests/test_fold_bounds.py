@@ -78,7 +78,9 @@ def test_queues_and_paths_beyond_the_maximum_are_counted_and_ignored() -> None:
 
 
 def test_links_beyond_the_maximum_are_counted_and_ignored() -> None:
-    packets = [Packet(START + number, (Hop(1, number % 9, end=5), Hop(2, 1, number % 9, begin=9))) for number in range(90)]
+    packets = [
+        Packet(START + number, (Hop(1, number % 9, end=5 + number), Hop(2, 1, number % 9, begin=9 + number))) for number in range(90)
+    ]
     few = folded(packets, capacity=Capacity(links=4))
     assert len(few.view().links.packets) == 4
     assert few.view().counts["links_ignored"] == 90 - few.view().links.packets.sum() == 50

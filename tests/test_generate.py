@@ -106,6 +106,26 @@ def test_what_is_bad_about_the_telemetry_is_chosen_and_stands_in_the_truth(tmp_p
     assert 0.4 < sum(int(loss["lost"]) for loss in quality.losses) / told["mirrored"] < 0.6  # type: ignore[call-overload]
 
 
+@pytest.mark.parametrize("points", ["2", "3"])
+def test_where_several_switches_mirror_a_packet_everything_counts_once(points: str, tmp_path: Path) -> None:
+    found = {}
+    for number in ("1", points):
+        capture = generated(tmp_path, "--seconds", "0.008", "--snaplen", "384", "--mirror-points", number, name=f"{number}.pcap")
+        found[number] = analyze(str(capture), str(tmp_path / f"{number}.profile.toml"))
+    once, several = found["1"], found[points]
+    (root,) = json.loads((tmp_path / f"{points}.truth.json").read_text())["congested"]
+    (first, *_), quality = several.findings, several.summary.quality
+    assert (first.node_id, first.port_id, first.role) == (root["node_id"], root["port_id"], "root")
+    assert [(flow.flow, round(flow.share, 2)) for flow in first.culprits] == [
+        (flow.flow, round(flow.share, 2)) for flow in once.findings[0].culprits
+    ]
+    assert quality is not None and once.summary.quality is not None
+    # what is on its way when the first copy is met, and what is never seen at the other end
+    assert quality.hops == pytest.approx(once.summary.quality.hops, rel=0.01)
+    assert quality.copies == pytest.approx(quality.telemetry_packets - once.summary.quality.telemetry_packets, rel=0.01)
+    assert quality.trust == once.summary.quality.trust
+
+
 def test_packets_that_are_mirrored_twice_over_differ_in_what_is_around_them(incast: Path, tmp_path: Path) -> None:
     plain, second = generated(tmp_path, "--mirror", "none", name="a.pcap"), generated(tmp_path, "--mirror", "erspan2", name="b.pcap")
     assert plain.stat().st_size < second.stat().st_size < incast.stat().st_size
@@ -167,6 +187,7 @@ def test_tshark_with_our_plugin_reads_what_we_read(name: str, tmp_path: Path) ->
         (["incast", "-o", "x.pcap", "--format", "mri", "--ipv6"], "mri is an option of IPv4"),
         (["incast", "-o", "x.pcap", "--mirror", "tap"], "known: none, erspan2, erspan3"),
         (["incast", "-o", "x.pcap", "--format", "report-2.0", "--mirror", "erspan3"], "only packets are mirrored"),
+        (["incast", "-o", "x.pcap", "--format", "report-2.0", "--mirror-points", "2"], "only packets are mirrored"),
         (["incast", "-o", "x.pcap", "--leaves", "1"], "at least"),
         (["incast", "-o", "x.pcap", "--sampling", "0.7"], "nearest to 0.7 are 1 and 0.5"),
         (["incast", "-o", "x.pcap", "--sampling", "0"], "--sampling"),

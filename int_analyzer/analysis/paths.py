@@ -122,6 +122,7 @@ def build_links(view: View, profile: Profile, quantiles: QueueQuantiles, latenci
             link_latency=latencies.get((node_ids[queue], ports[queue], node, port)) if node is not None else None,
         )
         for (queue, node, port), count in packets.items()
+        if count
     ]
     return sorted(links, key=lambda link: (-link.packets, _ids(link.source), link.to_node_id or 0, link.to_port or ""))
 
@@ -148,6 +149,8 @@ def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSum
             icrc_bad=wrong,
         )
         for queues, packets, size, holes, first_ns, last_ns, marked, carried, right, wrong in counters
+        # all that were seen halfway were seen further on as well
+        if packets
     ]
     places = sorted(
         range(len(paths)),

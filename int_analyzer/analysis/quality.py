@@ -24,6 +24,9 @@ NO_TIMES = "no capture times: congestion cannot be judged in time"
 FEWEST_HOPS = 10
 """With fewer hops one time for all of them is no sign that times are missing."""
 
+MANY_COPIES = 100
+"""Of fewer packets that RoCEv2 takes for copies, and queues do not, nothing is said."""
+
 _REJECTS = {status.name for status in STATUSES if status.reject}
 _GRADES = ("high", "fair", "low", "none")
 
@@ -66,6 +69,7 @@ def assess(
         trust_reasons=reasons,
         postcards=_postcards(view),
         icrc=integrity.sum_up_icrc(view),
+        copies=counts.get("copies", 0),
     )
 
 
@@ -140,6 +144,7 @@ def _trust(
         *_reading_doubts(view, rejects, damages),
         *_table_doubts(view),
         *_loss_doubts(view, profile),
+        *_copy_doubts(view),
         *_metadata_doubts(view, units),
         *_path_doubts(view),
     ]
@@ -239,6 +244,20 @@ def _loss_doubts(view: View, profile: Profile) -> Doubts:
     if static:
         nodes = ", ".join(sorted({profile.node_name(int(view.sequences.node_id[row])) for row in static})[:5])
         doubts.append((1, f"the sequence of node {nodes} never moves: loss is unknown"))
+    return doubts
+
+
+def _copy_doubts(view: View) -> Doubts:
+    """Packets seen at several mirror points: those of which the hops are counted once, and those of which only RoCEv2 tells."""
+    copies, carried = view.counts.get("copies", 0), view.counts.get("telemetry_packets", 0)
+    doubts: Doubts = []
+    if copies:
+        share = copies / max(copies, carried)
+        doubts.append((0, f"{share:.1%} of the packets with telemetry were seen before at another mirror point: every hop is counted once"))
+    untold = int(view.connections.duplicates.sum() * telemetry_share(view)) - copies
+    if untold >= MANY_COPIES and untold >= FAIR * carried:
+        why = "their copies come too late" if copies else "their first hop has no times"
+        doubts.append((1, f"about {untold} packets count twice in queues and flows: seen at several mirror points, and {why}"))
     return doubts
 
 

@@ -216,6 +216,7 @@ class Quality:
     postcards: Postcards | None = None
     clock_faults: int = 0
     icrc: IcrcCheck | None = None
+    copies: int = 0
 
 
 @dataclass(frozen=True)

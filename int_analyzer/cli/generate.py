@@ -107,6 +107,16 @@ def generate(
             show_default=False,
         ),
     ] = None,
+    mirror_points: Annotated[
+        int,
+        typer.Option(
+            "--mirror-points",
+            min=1,
+            max=3,
+            metavar="N",
+            help="Switches that mirror a packet: 1, its last one; 2, its first one too; 3, every one on its way.",
+        ),
+    ] = 1,
     snaplen: Annotated[
         int, typer.Option("--snaplen", min=0, metavar="N", help="Keep at most N bytes of a packet; 0 keeps all, payload and ICRC too.")
     ] = 0,
@@ -136,9 +146,11 @@ def generate(
         emission = emission._replace(ip_version=6)
     if mirror is not None and not emission.mirrored:
         raise typer.BadParameter(f"--mirror: {emission.name} is sent by the switches themselves; only packets are mirrored")
+    if mirror_points > 1 and not emission.mirrored:
+        raise typer.BadParameter(f"--mirror-points: {emission.name} is sent by the switches themselves; only packets are mirrored")
     around = MIRRORS[_known(mirror, MIRRORS, "--mirror")] if mirror is not None else MIRRORS["erspan3"] if emission.mirrored else 0
     one_in = None if sampling is None else _one_in(sampling)
-    knobs = Knobs(seed, leaves, spines, hosts, seconds, packets, load, one_in, loss, skew_ms)
+    knobs = Knobs(seed, leaves, spines, hosts, seconds, packets, load, one_in, loss, skew_ms, mirror_points)
     if output != STANDARD and not Path(output).parent.is_dir():
         # before somebody waits for a simulation
         raise SourceError(output, "there is no such folder")

@@ -36,7 +36,7 @@ def score(
         str, typer.Option("--sizes", metavar="NAMES", help="small (4 × 2), middle (8 × 4), large (32 × 16 switches).")
     ] = "small",
     conditions: Annotated[
-        str, typer.Option("--conditions", metavar="NAMES", help="clear, lossy, sampled, skewed: what is bad about the telemetry; or all.")
+        str, typer.Option("--conditions", metavar="NAMES", help="clear, lossy, sampled, skewed, twice (mirrored at both ends); or all.")
     ] = "clear",
     format_: Annotated[str, typer.Option("--format", metavar="NAME", help="How the fabric tells of its packets.")] = "int-md-2.1",
     captures: Annotated[

@@ -7,12 +7,13 @@ from typing import Any
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import get
 from int_analyzer.fold import flows, paths, postcards, queues
+from int_analyzer.fold.copies import find_copy, follow_copy, identify, is_watched, number_of, path_of, remember
 from int_analyzer.fold.flows import count_packet as count_in_flow
 from int_analyzer.fold.flows import find_flow, follow, hash_flow
 from int_analyzer.fold.foresight import AHEAD, is_large, look_ahead
 from int_analyzer.fold.links import SLOTS, count_in_link, find_link
 from int_analyzer.fold.pairs import count_pair
-from int_analyzer.fold.paths import INGRESS_MASK, QUEUE_SHIFT, find_path
+from int_analyzer.fold.paths import INGRESS_MASK, QUEUE_SHIFT, common_hops, find_path, take_back
 from int_analyzer.fold.paths import count_packet as count_in_path
 from int_analyzer.fold.postcards import keep
 from int_analyzer.fold.quality import (
@@ -20,6 +21,7 @@ from int_analyzer.fold.quality import (
     CE_PACKETS,
     CLOSING_NS,
     CNP_PACKETS,
+    COPIES,
     FIRST_NS,
     HOPS,
     HOPS_IGNORED,
@@ -67,7 +69,8 @@ _MIRROR = sum(bit for bit, name in TUNNELS.items() if name.startswith("erspan"))
 _TIMES = HAS_INGRESS_TIME | HAS_EGRESS_TIME
 _HOLE = WARNING_BIT["int-hop-exceeded"] | WARNING_BIT["int-mtu-exceeded"] | WARNING_BIT["ioam-overflow"]
 _POSTCARDS, _NODE, _QUEUE_PORT = postcards.FORMATS, queues.NODE, queues.PORT
-_GUESS, _FLOW_HASH, _QUEUE_HASH, _LATENCY_LOW, _OFFSET = flows.GUESS, flows.HASH, queues.HASH, queues.LATENCY_LOW, paths.OFFSET
+_GUESS, _FLOW_HASH, _QUEUE_HASH, _LATENCY_LOW = flows.GUESS, flows.HASH, queues.HASH, queues.LATENCY_LOW
+_OFFSET, _LENGTH = paths.OFFSET, paths.LENGTH
 
 
 @kernel
@@ -92,6 +95,7 @@ def fold_packets(
     link_index: Any,
     postcard_log: Any,
     wait_log: Any,
+    seen: Any,
     counters: Any,
     work: Any,
 ) -> int:
@@ -99,8 +103,8 @@ def fold_packets(
 
     columns: the arena, or views by name (columns.get); …_rows and …_index: table.find; blocks and pool: histogram.count_in; log:
     buckets.append; path_hops: paths.find_path; path_links int64[capacity]: of each hop, row + 1 of the link to the next, or 0;
-    postcard_log: postcards.keep; wait_log: waits.note_wait, as many rows as the batch has hops; counters int64: quality.py; work
-    int64[96]: table.py.
+    postcard_log: postcards.keep; wait_log: waits.note_wait, as many rows as the batch has hops; seen: copies.memory;
+    counters int64: quality.py; work int64[96]: table.py.
     """
     width = work[BUCKET_NS]
     bucket, bucket_begin, bucket_end, link_slot = 0, 0, 0, -1
@@ -154,7 +158,9 @@ def fold_packets(
         telemetry = 1 if get(columns, "packets.telemetry", row) != 0 else 0
         dest_qp, notified, checked = _count_packet(counters, columns, row, time, size, part, count, telemetry, reports)
 
+        first = get(columns, "packets.first_hop", row)
         flow, guess, marked = -1, -1, 0
+        identity, copy = 0, -1
         crossed = size
         if get(columns, "packets.ip_version", row) != 0:
             # What crossed the ports is not the frame that brought a report or a copy of it, but the packet inside.
@@ -164,10 +170,16 @@ def fold_packets(
             counters[CE_PACKETS] += marked
             hashed = work[HASHES + (row & (RING - 1))] if large else hash_flow(columns, row, dest_qp)
             flow = find_flow(flow_rows, flow_index, work, columns, row, dest_qp, hashed)
-            count_in_flow(flow_rows, flow, time, crossed, telemetry, marked, notified)
+            # Reports of single nodes are numbered, and put together elsewhere.
+            if count > 0 and (reports == 0 or count > 1):
+                number = number_of(columns, row, get(columns, "packets.roce_row", row))
+                if is_watched(seen, number):
+                    identity = identify(columns, number, first)
+                    copy = find_copy(seen, identity) if identity != 0 else -1
+            if copy < 0:
+                count_in_flow(flow_rows, flow, time, crossed, telemetry, marked, notified)
             guess = flow_rows[flow, _GUESS] - 1
 
-        first = get(columns, "packets.first_hop", row)
         if count == 0 or get(columns, "hops.present", first) & HOP_OPAQUE != 0:
             row += 1
             continue
@@ -185,8 +197,23 @@ def fold_packets(
             path = find_path(path_rows, path_index, path_hops, queue_rows, queue_index, work, columns, guess, first, count)
         if path >= 0:
             offset = path_rows[path, _OFFSET]
+        counted = 0
+        if copy >= 0:
+            # Hops that another mirror point told of are counted.
+            counters[COPIES] += 1
+            before = path_of(seen, copy)
+            counted = common_hops(path_rows, path_hops, before, offset, count)
+            counters[HOPS] -= counted
+            if counted == count:
+                row += 1
+                continue
+            if path >= 0 and counted == path_rows[before, _LENGTH]:
+                take_back(path_rows, before)
+                follow_copy(seen, copy, path)
+        elif identity != 0 and path >= 0:
+            remember(seen, identity, path)
         flags = 0
-        for i in range(count):
+        for i in range(counted, count):
             queue = path_hops[offset + i] >> QUEUE_SHIFT
             flags |= get(columns, "hops.present", first + i)
             if queue < 0:
@@ -201,8 +228,20 @@ def fold_packets(
                 if dest_qp >= 0 and excess > 0:
                     note_wait(wait_log, work, row, queue, excess)
         if flags & _TIMES == _TIMES and count > 1 and path >= 0 and link_slot >= 0:
+            told = max(counted - 1, 0)
             counters[LINKS_IGNORED] += _count_links(
-                columns, first, count, offset, path_hops, path_links, link_rows, link_index, queue_rows, work, link_slot, time
+                columns,
+                first + told,
+                count - told,
+                offset + told,
+                path_hops,
+                path_links,
+                link_rows,
+                link_index,
+                queue_rows,
+                work,
+                link_slot,
+                time,
             )
         if path < 0:
             # What path a postcard's packet took is known when those of the other nodes have come.

@@ -141,6 +141,24 @@ def count_packet(rows: Any, path: int, time: int, size: int, hole: int, marked: 
         rows[path, FIRST_NS] = time
 
 
+@inlined
+def common_hops(rows: Any, path_hops: Any, path: int, offset: int, count: int) -> int:
+    """How many of the hops of a path are the first of the `count` hops from `offset` on."""
+    first, common = rows[path, OFFSET], min(rows[path, LENGTH], count)
+    same = 0
+    while same < common and path_hops[first + same] == path_hops[offset + same]:
+        same += 1
+    return same
+
+
+@inlined
+def take_back(rows: Any, path: int) -> None:
+    """Take a packet that went on from its path; what it tells itself (CE, ICRC) stays. Its bytes are those of a mean packet."""
+    rows[path, BYTES] -= rows[path, BYTES] // rows[path, PACKETS]
+    rows[path, PACKETS] -= 1
+    rows[path, HOLES] = min(rows[path, HOLES], rows[path, PACKETS])
+
+
 class Paths:
     """All paths, and the hops that they consist of."""
 

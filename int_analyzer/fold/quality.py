@@ -36,10 +36,12 @@ from int_analyzer.status import STATUSES, WARNINGS
     CLOSING_NS,
     LINKS_IGNORED,
     MISSED,
-) = range(21)
+    COPIES,
+) = range(22)
 ICRC = 24
 """ICRC + state (schema.ICRC_STATES) counts RoCEv2 packets. FIRST_NS and LAST_NS are the extremes, OPENING_NS and CLOSING_NS the times of
-the first and last packets that have one; MISSED are packets that a live capture let go of: nothing else is known of them."""
+the first and last packets that have one; MISSED are packets that a live capture let go of: nothing else is known of them. COPIES are
+packets that were seen before at another mirror point (copies.py); HOPS has the hops of these once."""
 
 COUNTS = {
     "packets": PACKETS,
@@ -61,6 +63,7 @@ COUNTS = {
     "first_ns": FIRST_NS,
     "last_ns": LAST_NS,
     "missed": MISSED,
+    "copies": COPIES,
 }
 
 _INT = (1 << FORMAT_INT_MD_1) | (1 << FORMAT_INT_MD_2) | (1 << FORMAT_INT_MX) | (1 << FORMAT_INT_05)

@@ -17,6 +17,7 @@ from int_analyzer import _jit
 from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, PACKETS_PER_BATCH, Columns
 from int_analyzer.fold.batch import fold_packets
 from int_analyzer.fold.connections import Connections
+from int_analyzer.fold.copies import memory
 from int_analyzer.fold.direction import LOGGED
 from int_analyzer.fold.exchange import fold_roce
 from int_analyzer.fold.flows import Flows
@@ -108,6 +109,8 @@ class State:
         self.connections = Connections(self.capacity.connections, self.capacity.subsets, self.capacity.subsets_followed, turn)
         self.quality = Quality()
         self.sequences = Sequences()
+        # Of the packets that came last; paths have the rows that they have here.
+        self._seen = memory()
 
     def empty(self) -> State:
         """A state of nothing with the same capacity."""
@@ -125,6 +128,7 @@ class State:
         other.connections = self.connections.copy()
         other.quality = self.quality.copy()
         other.sequences = self.sequences.copy()
+        other._seen[:] = self._seen
         return other
 
     def fold(self, columns: Columns, compiled: bool = True) -> None:
@@ -194,6 +198,7 @@ class State:
             links.table.index(fast),
             self.postcards.log,
             waits,
+            self._seen,
             self.quality.counters,
             work,
         )
@@ -248,8 +253,9 @@ class State:
 
         The result is the state of the whole: exactly for everything but pairs and waits (which hops are elevated depends on what a queue
         had seen before), the time of a path change between pieces if packets were seen halfway, path changes and duplicate sequence numbers
-        between pieces of one time, messages and gaps of RoCEv2 connections that lie across the boundary, and what was forgotten for lack
-        of room: so postcards of packets that had left a full log are joined only if they are in its sample.
+        between pieces of one time, messages and gaps of RoCEv2 connections that lie across the boundary, packets that two mirror points
+        saw of which one is in each piece (they count twice), and what was forgotten for lack of room: so postcards of packets that
+        had left a full log are joined only if they are in its sample.
         """
         mine, theirs = self.connections.turns, other.connections.turns
         if (mine.subsets, mine.followed) != (theirs.subsets, theirs.followed):

@@ -55,7 +55,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "telemetry_share": "telemetry_packets ÷ packets",
         "roce_packets": "packets with a RoCEv2 transport header",
         "roce_with_telemetry_share": "share of these that carry telemetry",
-        "hops": "hop records",
+        "hops": "hop records, each once",
         "reports": "telemetry report records",
         "statuses": "packets by status (docs/statuses.md)",
         "rejects": "the statuses of these that mean a packet was not fully readable",
@@ -76,6 +76,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "postcards": "reports of one node about one packet, joined to paths; null if there are none",
         "clock_faults": "windows of links in which packets came, by the clocks of both ends and beyond their error, before they were sent",
         "icrc": "ICRCs computed anew, of a sample of the RoCEv2 packets (--icrc); null if there is none",
+        "copies": "packets with telemetry seen before at another mirror point: their hops count once in queues, flows and paths",
         "statuses_by_format": "packets by format, and of these by status; one with several counts in each, one without as none",
     },
     "Postcards": {

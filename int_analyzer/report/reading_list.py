@@ -41,6 +41,8 @@ def _quality_lines(quality: Quality) -> Iterator[tuple[str, str]]:
     if quality.telemetry_overhead is not None:
         telemetry.append(f"{share(quality.telemetry_overhead)} of bytes are telemetry")
     yield "telemetry", ", ".join(telemetry)
+    if quality.copies:
+        yield "copies", f"{things(quality.copies, 'packet')} seen before at another mirror point: every hop is counted once"
     if quality.postcards is not None:
         cards = quality.postcards
         others = _counted(cards.not_joined)

@@ -24,11 +24,13 @@ class Size(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What is bad about the telemetry: one packet in `sampling` carries it, a share `loss` never arrives, clocks are off by `skew_ms`."""
+    """What is bad about the telemetry: one packet in `sampling` carries it, a share `loss` never arrives, clocks are off by `skew_ms`,
+    and so many switches mirror a packet (scenario.Knobs)."""
 
     sampling: int | None = None
     loss: float | None = None
     skew_ms: float | None = None
+    mirror_points: int = 1
 
 
 SIZES = {"small": Size(4, 2, 4), "middle": Size(8, 4, 4), "large": Size(32, 16, 4)}
@@ -37,6 +39,7 @@ CONDITIONS = {
     "lossy": Condition(loss=0.5),
     "sampled": Condition(sampling=100),
     "skewed": Condition(skew_ms=50.0),
+    "twice": Condition(mirror_points=2),
 }
 
 

@@ -19,13 +19,15 @@ SNAPLEN = 512
 
 
 def run_case(case: Case, format: str) -> Score | None:
-    """The score of one case; None if the situation does not arise with this seed on this fabric. `format` is a name of EMISSIONS."""
+    """The score of one case; None if the situation does not arise with this seed on this fabric, or in this format (of EMISSIONS)."""
     from int_analyzer.result import analyze
     from int_analyzer.synth.emission import EMISSIONS
     from int_analyzer.synth.packets import operator_profile, write_capture
     from int_analyzer.synth.scenario import Knobs, simulate_scenario
 
     knobs = Knobs(seed=case.seed, **SIZES[case.size]._asdict(), **CONDITIONS[case.condition]._asdict())
+    if knobs.mirror_points > 1 and not EMISSIONS[format].mirrored:
+        return None
     try:
         trace = simulate_scenario(case.scenario, knobs)
     except ScenarioError:

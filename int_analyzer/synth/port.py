@@ -36,6 +36,7 @@ from int_analyzer.synth.state import (
     L_TAIL,
     L_TARGET,
     L_WAKING,
+    MIRROR_POINTS,
     NONE,
     NOW,
     P_ACK_REQ,
@@ -71,6 +72,8 @@ from int_analyzer.synth.state import (
 )
 from int_analyzer.synth.telemetry import add_hop, count_sent, mirror
 
+BOTH_ENDS, ALL_SWITCHES = 2, 3
+"""Values of MIRROR_POINTS."""
 GAP_BYTES = 20
 """Preamble and gap between frames (IEEE 802.3 §4.4.2)."""
 
@@ -177,7 +180,7 @@ def serve(w: World, link: int) -> None:
         release(w, packet, traffic_class)
         if pool[packet + P_TELEMETRY] != 0:
             add_hop(w, packet, link, traffic_class)
-        if state[state[link + L_TARGET] + S_IS_SWITCH] == 0:
+        if is_mirrored(w, packet, link):
             mirror(w, packet, site, 0)
     duration = (pool[packet + P_BYTES] + GAP_BYTES) * state[link + L_BYTE_TIME]
     end = now + duration
@@ -193,6 +196,15 @@ def serve(w: World, link: int) -> None:
     if state[link + L_HEAD] != NONE or state[link + L_HEAD_CONTROL] != NONE:
         state[link + L_WAKING] = 1
         push(w, end, FREE, link)
+
+
+@kernel
+def is_mirrored(w: World, packet: int, link: int) -> bool:
+    """Whether the switch that sends a packet on `link` is one of its mirror points."""
+    state = w.state
+    last = state[state[link + L_TARGET] + S_IS_SWITCH] == 0
+    first = state[state[w.pool[packet + P_OVER] + L_SOURCE] + S_IS_SWITCH] == 0
+    return last or state[MIRROR_POINTS] == ALL_SWITCHES or (first and state[MIRROR_POINTS] == BOTH_ENDS)
 
 
 @kernel

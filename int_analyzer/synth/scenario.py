@@ -92,7 +92,7 @@ class Knobs:
 
     `hosts` of a leaf; `packets`: about so many are mirrored, by which `seconds` are chosen; `load`: of host links, by background traffic.
     `sampling`: one packet in so many carries telemetry; `loss`: share of the mirrored packets and reports that never arrive; `skew_ms`:
-    the nodes' clocks are off by at most so much.
+    the nodes' clocks are off by at most so much. mirror_points: switches that mirror a packet: 1 its last, 2 its first too, 3 all.
     """
 
     seed: int = 1
@@ -105,6 +105,7 @@ class Knobs:
     sampling: int | None = None
     loss: float | None = None
     skew_ms: float | None = None
+    mirror_points: int = 1
 
 
 class Performance(NamedTuple):
@@ -149,7 +150,7 @@ def _perform(scenario: Scenario, fabric: Fabric, knobs: Knobs, load: float, seco
         scene.options["report_loss"] = knobs.loss
     if knobs.skew_ms is not None:
         scene.clock_offset_ns = round(knobs.skew_ms * MILLISECOND)
-    settings = Settings(seed=seed, seconds=seconds, **scene.options)
+    settings = Settings(seed=seed, seconds=seconds, mirror_points=knobs.mirror_points, **scene.options)
     flows = address_flows(fabric, scene.traffic, seed)
     world = run(build_world(fabric, scene.traffic, flows, scene.actions, settings))
     clocks = wind_clocks(fabric.sites, scene.clock_offset_ns, scene.clock_drift_ppb, seed)

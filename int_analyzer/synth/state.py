@@ -61,6 +61,7 @@ class World(NamedTuple):
     TELEMETRY_BYTES,
     HOP_BYTES,
     MIRROR_ALL,
+    MIRROR_POINTS,  # on a packet's way: 1 its last switch, 2 its first too, 3 all
     REPORT_LOSS,  # of 65536
     POLARISED_LEAF,
     POLARISED_SPINE,
@@ -95,7 +96,7 @@ class World(NamedTuple):
     CROSSED,  # packets that left a queue: packet-hops
     REPORTS_LOST,
     NUMBERS,
-) = range(64)
+) = range(65)
 
 DATA, CONTROL = 0, 1
 """Traffic classes: paused by PFC, and served first and never paused."""

@@ -36,8 +36,9 @@ DSCP_DATA, DSCP_CNP = 26, 48
 class Packets(NamedTuple):
     """Packets in order of capture, length n.
 
-    A packet is mirrored where its last switch sends it to a host; one with `dropped` is a drop report by the switch that dropped it
-    (its last hop: egress port and queue where it found no room; its egress time is that of the drop).
+    A packet is mirrored where its last switch sends it to a host, and with several mirror points at others on its way; one with `dropped`
+    is a drop report by the switch that dropped it (its last hop: egress port and queue where it found no room; its egress time is that of
+    the drop).
     """
 
     time_ns: Any

@@ -101,6 +101,7 @@ def tell_truth(scene: Scene, settings: Settings, clocks: Clocks, flows: Flows, w
         "telemetry": {
             "one_packet_in": settings.telemetry_every,
             "report_loss": settings.report_loss,
+            "mirror_points": settings.mirror_points,
             "mirrored": int(world.state[SEEN] + world.state[REPORTS_LOST]),
             "lost": int(world.state[REPORTS_LOST]),
             "silent_nodes": sorted(fabric.node_id(site) for site in settings.silent_sites),

@@ -88,6 +88,7 @@ from int_analyzer.synth.state import (
     MESSAGE_WORDS,
     MESSAGES,
     MIRROR_ALL,
+    MIRROR_POINTS,
     MTU,
     NONE,
     NUMBERS,
@@ -154,6 +155,7 @@ class Settings:
     telemetry_bytes: int = 24
     hop_bytes: int = 32
     mirror_all: bool = True
+    mirror_points: int = 1
     report_loss: float = 0.0
     silent_sites: frozenset[int] = frozenset()
     polarised: tuple[int, int, float] | None = None
@@ -256,6 +258,7 @@ def _fill_numbers(state: Any, fabric: Fabric, actions: list[Action], settings: S
         TELEMETRY_BYTES: settings.telemetry_bytes,
         HOP_BYTES: settings.hop_bytes,
         MIRROR_ALL: settings.mirror_all,
+        MIRROR_POINTS: settings.mirror_points,
         REPORT_LOSS: round(settings.report_loss * 65536),
         POLARISED_LEAF: leaf,
         POLARISED_SPINE: spine,

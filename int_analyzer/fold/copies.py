@@ -1,0 +1,105 @@
+"""Copies: packets that are seen again at another mirror point, told by when their first hop had them.
+
+Mirror points on one path tell of a packet with stacks of different lengths, which begin alike: the first hop, with its times, is in all of
+them, and no other packet of that flow crossed that port at these times (a retransmission crosses it later). So the memory has one word for
+a packet: its identity, and the path that it was last seen with. It forgets what came long ago, and all when a piece of the capture ends;
+without times in the first hop nothing is told.
+
+Most captures have no copies, and shall not pay for them: until one is found, only one packet in eight is watched. What came before it,
+while packets were already on their way to a second mirror point, is counted twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from int_analyzer._jit import inlined
+from int_analyzer.columns import get
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, product
+from int_analyzer.fold.table import aligned
+from int_analyzer.schema import ABSENT32, HAS_EGRESS_PORT, HAS_EGRESS_TIME, HAS_INGRESS_TIME, HAS_NODE
+
+SETS, WAYS = 8192, 4
+"""Sets of the memory, and packets of a set, the newest first. A packet is remembered until its set has taken four others: of copies that
+come 1000 packets later one in 100 000 is not told, of those 8000 packets later one in 50."""
+PATH_BITS = 21
+"""A word is row + 1 of the path, and above it what of the identity tells packets of one set apart: 43 bits."""
+_PATH_MASK = (1 << PATH_BITS) - 1
+WATCHING = SETS * WAYS
+"""Place of the word that is 1 once a copy was found."""
+_WATCHED = 7
+"""Bits of a packet's number that are 0 if it is watched all the same."""
+
+
+def memory() -> Any:
+    """An empty memory: int64[SETS · WAYS + 1], a set in one line of the cache."""
+    return aligned(SETS + 1, WAYS).reshape(-1)[: WATCHING + 1]
+
+
+@inlined
+def number_of(columns: Any, row: int, roce_row: int) -> int:
+    """What tells a packet from the next one of its sender: IPv4 identification and PSN."""
+    number: int = get(columns, "packets.ip_id", row)
+    if roce_row != ABSENT32:
+        number = number << 24 | get(columns, "roce.psn", roce_row)
+    return number
+
+
+@inlined
+def is_watched(seen: Any, number: int) -> bool:
+    """Whether to look for the packet in the memory."""
+    return seen[WATCHING] != 0 or number & _WATCHED == 0
+
+
+@inlined
+def identify(columns: Any, number: int, hop: int) -> int:
+    """Identity of the packet of this number whose first hop is in row `hop`; 0 if that has no times."""
+    present, times = get(columns, "hops.present", hop), 0
+    hashed = number
+    if present & HAS_NODE != 0:
+        hashed ^= product(get(columns, "hops.node_id", hop), FACTOR_0)
+    if present & HAS_EGRESS_PORT != 0:
+        hashed ^= product(get(columns, "hops.egress_port", hop), FACTOR_4)
+    if present & HAS_INGRESS_TIME != 0:
+        times = get(columns, "hops.ingress_time_raw", hop)
+        hashed ^= product(times, FACTOR_1)
+    if present & HAS_EGRESS_TIME != 0:
+        left = get(columns, "hops.egress_time_raw", hop)
+        hashed ^= product(left, FACTOR_2)
+        times |= left
+    hashed = product(hashed ^ (hashed >> 32), FACTOR_3)
+    return hashed ^ (hashed >> 32) if times != 0 else 0
+
+
+@inlined
+def find_copy(seen: Any, identity: int) -> int:
+    """Where the packet stands in the memory, −1 if it does not."""
+    first = ((identity >> PATH_BITS) & (SETS - 1)) * WAYS
+    for at in range(first, first + WAYS):
+        if (seen[at] ^ identity) >> PATH_BITS == 0:
+            seen[WATCHING] = 1
+            return at
+    return -1
+
+
+@inlined
+def path_of(seen: Any, at: int) -> int:
+    """Row of the path that the packet was last seen with."""
+    path: int = (seen[at] & _PATH_MASK) - 1
+    return path
+
+
+@inlined
+def remember(seen: Any, identity: int, path: int) -> None:
+    """Put a packet in place of the oldest one of its set; on a path beyond what a word can hold it is not remembered."""
+    if path < _PATH_MASK:
+        first = ((identity >> PATH_BITS) & (SETS - 1)) * WAYS
+        for at in range(first + WAYS - 1, first, -1):
+            seen[at] = seen[at - 1]
+        seen[first] = identity & ~_PATH_MASK | (path + 1)
+
+
+@inlined
+def follow_copy(seen: Any, at: int, path: int) -> None:
+    """The packet was seen with a longer path."""
+    seen[at] = seen[at] & ~_PATH_MASK | (path + 1)
