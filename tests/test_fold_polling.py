@@ -125,6 +125,29 @@ def test_the_view_says_how_much_was_followed() -> None:
     assert (full.polled, full.time_share, full.connections_share, full.packets_share) == (False, 1, 1, 1)
 
 
-def test_states_that_follow_other_shares_do_not_merge() -> None:
-    with pytest.raises(ValueError, match="1 of 5 and 2 of 5 subsets"):
-        polled([], 0).merge(polled([], 0, followed=2))
+def test_states_of_other_subsets_do_not_merge() -> None:
+    with pytest.raises(ValueError, match="of 1 and of 5 subsets"):
+        State().merge(polled([], 0))
+
+
+@pytest.mark.parametrize("compiled", LIVES)
+@pytest.mark.parametrize("seed", range(4))
+def test_turns_that_follow_all_subsets_are_as_one_without_turns(seed: int, compiled: bool) -> None:
+    packets = traffic(seed, connections=8)
+    pieces, plain = State(Capacity(subsets=SUBSETS, subsets_followed=SUBSETS)), State()
+    for turn, sent in in_turns(packets):
+        pieces.merge(polled(sent, turn, SUBSETS, compiled))
+        plain.merge(folded(sent))
+    assert known(pieces.view()) == known(plain.view())
+    assert pieces.view().connections.tracking == plain.view().connections.tracking
+
+
+def test_a_part_that_is_polled_among_others_that_are_not_is_said_of_the_whole() -> None:
+    packets = [packet for here in range(1, 40) for packet in _pair(here)]
+    together = polled(packets, 0, followed=SUBSETS)
+    together.merge(polled(packets, 1, followed=1))
+    together.merge(polled(packets, 2, followed=SUBSETS))
+    tracking = together.view().connections.tracking
+    assert (tracking.polled, tracking.connections_share) == (True, 1)
+    assert tracking.time_share == pytest.approx((1 + 1 / SUBSETS + 1) / 3)
+    assert 2 / 3 < tracking.packets_share < 1

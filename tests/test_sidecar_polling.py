@@ -89,12 +89,12 @@ def test_json_page_and_metrics_say_mode_and_coverage(polling: Sidecar) -> None:
     assert samples["connection_coverage_ratio", "packets"] == tracking["packets_share"]
 
 
-@pytest.mark.parametrize(("text", "polling"), [("full", FULL), ("polling", USUAL), ("polling:3/7", Polling(3, 7))])
-def test_modes_are_read_from_the_command_line(text: str, polling: Polling) -> None:
+@pytest.mark.parametrize(("text", "polling"), [("auto", None), ("full", FULL), ("polling", USUAL), ("polling:3/7", Polling(3, 7))])
+def test_modes_are_read_from_the_command_line(text: str, polling: Polling | None) -> None:
     assert parse_polling(text) == polling
 
 
 @pytest.mark.parametrize("text", ["", "half", "polling:", "polling:2/2", "polling:0/4", "polling:1/5000", "polling:-1/4", "full:1/2"])
 def test_a_mode_that_cannot_be_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sidecar", "--replay", str(tmp_path), "--connections", text]) == 2
-    assert "is neither full nor polling nor polling:N/M" in " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert "is neither auto nor full nor polling nor polling:N/M" in " ".join(capsys.readouterr().err.replace("│", " ").split())

@@ -76,8 +76,9 @@ ConnectionsOption = Annotated[
     str,
     typer.Option(
         "--connections",
-        metavar="full|polling[:N/M]",
-        help="Follow all RoCEv2 connections, or by their hosts N of M parts, another one every second (1/8).",
+        metavar="auto|full|polling[:N/M]",
+        help="Follow all RoCEv2 connections, or by their hosts N of M parts, another one every second (1/8); "
+        "auto: all, and of a live source a part while packets are lost or the processor is busy.",
     ),
 ]
 
@@ -101,8 +102,8 @@ def profile_from(path: Path | None) -> Profile | None:
     return load_profile(path)
 
 
-def polling_from(connections: str) -> Polling:
-    """What --connections says. Raises BadParameter."""
+def polling_from(connections: str) -> Polling | None:
+    """What --connections says, None for auto. Raises BadParameter."""
     from int_analyzer.sidecar.polling import parse_polling
 
     try:

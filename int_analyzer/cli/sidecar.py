@@ -49,7 +49,7 @@ def sidecar(
     speed: Annotated[
         float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
     ] = 1.0,
-    connections: ConnectionsOption = "full",
+    connections: ConnectionsOption = "auto",
     profile: ProfileOption = None,
     output: Annotated[
         Path | None,

@@ -31,7 +31,7 @@ def top(
     speed: Annotated[
         float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
     ] = 1.0,
-    connections: ConnectionsOption = "full",
+    connections: ConnectionsOption = "auto",
     profile: ProfileOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Append findings there too, as JSON lines.", show_default=False)

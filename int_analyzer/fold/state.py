@@ -96,9 +96,9 @@ def _run(kernel: Any, fast: bool, row: int, stop: int, columns: Any, *arrays: An
 
 
 class State:
-    """All that is known of the packets folded so far. turn: the number of the turn, where connections are polled."""
+    """All that is known of the packets folded so far. turn: its number, and how many subsets of connections it follows (None: as usual)."""
 
-    def __init__(self, capacity: Capacity | None = None, turn: int = 0) -> None:
+    def __init__(self, capacity: Capacity | None = None, turn: int = 0, followed: int | None = None) -> None:
         self.capacity = capacity or Capacity()
         self.queues = Queues(self.capacity.queues, self.capacity.bucket_ns, self.capacity.bucket_rows)
         self.paths = Paths(self.capacity.paths)
@@ -106,7 +106,8 @@ class State:
         self.pairs = Pairs(self.capacity.pairs, self.capacity.bucket_ns)
         self.links = Links(self.capacity.links, self.capacity.bucket_ns)
         self.postcards = Postcards(self.capacity.postcards)
-        self.connections = Connections(self.capacity.connections, self.capacity.subsets, self.capacity.subsets_followed, turn)
+        followed = self.capacity.subsets_followed if followed is None else followed
+        self.connections = Connections(self.capacity.connections, self.capacity.subsets, followed, turn)
         self.quality = Quality()
         self.sequences = Sequences()
         # Of the packets that came last; paths have the rows that they have here.
@@ -257,11 +258,9 @@ class State:
         saw of which one is in each piece (they count twice), and what was forgotten for lack of room: so postcards of packets that
         had left a full log are joined only if they are in its sample.
         """
-        mine, theirs = self.connections.turns, other.connections.turns
-        if (mine.subsets, mine.followed) != (theirs.subsets, theirs.followed):
-            raise ValueError(
-                f"states that follow {mine.followed} of {mine.subsets} and {theirs.followed} of {theirs.subsets} subsets of connections"
-            )
+        mine, theirs = self.connections.turns.subsets, other.connections.turns.subsets
+        if mine != theirs:
+            raise ValueError(f"states of {mine} and of {theirs} subsets of connections")
         if other.capacity.bucket_ns != self.capacity.bucket_ns:
             raise ValueError(f"states of different bucket widths: {self.capacity.bucket_ns} and {other.capacity.bucket_ns} ns")
         queues = self.queues.merge(other.queues)

@@ -23,6 +23,7 @@ from int_analyzer.sidecar.checkpoint import Checkpoint
 from int_analyzer.sidecar.event_log import EventLog
 from int_analyzer.sidecar.polling import FULL, Polling
 from int_analyzer.sidecar.recorder import Recorder
+from int_analyzer.sidecar.relief import Relief
 from int_analyzer.sidecar.server import Listening, Server, require_extra
 from int_analyzer.sidecar.service import Sidecar, Sink
 from int_analyzer.sidecar.signals import Signals
@@ -34,9 +35,9 @@ class Options:
     """What the command line said.
 
     interfaces: to capture on, each with `threads` rings; timestamps: whose; expression: of a kernel filter; reports: addresses of UDP
-    sockets; replay: a capture instead of these, at `speed` capture seconds per second; connections: which are followed; state: folder of
-    the checkpoint; stay: answer over HTTP when a replay is over, too; webhook, otlp: addresses to send to; recordings, parquet: folders;
-    screen: show every second on the terminal, instead of printing findings.
+    sockets; replay: a capture instead of these, at `speed` capture seconds per second; connections: which are followed, None: all while a
+    live source can be kept up with; state: folder of the checkpoint; stay: answer over HTTP when a replay is over, too; webhook, otlp:
+    addresses to send to; recordings, parquet: folders; screen: show every second on the terminal, instead of printing findings.
     """
 
     interfaces: Sequence[str] = ()
@@ -47,7 +48,7 @@ class Options:
     reports: Sequence[str] = ()
     replay: str | None = None
     speed: float = 1.0
-    connections: Polling = FULL
+    connections: Polling | None = None
     profile: Path | None = None
     output: Path | None = None
     state: Path | None = None
@@ -63,6 +64,7 @@ class Options:
 def run(options: Options) -> None:
     """Run until the replay ends or somebody asks to stop. Raises IntAnalyzerError for what cannot begin."""
     compiled = options.replay is None or is_large([options.replay])
+    relief = Relief() if options.connections is None and options.replay is None else None
     with ExitStack() as stack:
         source = stack.enter_context(open_source(options.replay)) if options.replay is not None else None
         sidecar = Sidecar(
@@ -70,7 +72,8 @@ def run(options: Options) -> None:
             sinks=_sinks(options),
             checkpoint=Checkpoint(options.state) if options.state is not None else None,
             compiled=compiled,
-            connections=options.connections,
+            connections=options.connections or FULL,
+            relief=relief,
         )
         stack.callback(sidecar.close)
         recorder = None
@@ -98,6 +101,8 @@ def run(options: Options) -> None:
             stack.callback(server.close)
             server.start(sidecar)
             print(f"listening at {server.url}", file=sys.stderr)
+        if relief is not None and not options.screen:
+            sidecar.on_switch.append(lambda: print(f"connections: {relief.describe()}", file=sys.stderr))
         if options.screen:
             from int_analyzer.sidecar.screen import Screen
 

@@ -78,6 +78,8 @@ class Exposition(Collector):
         yield "stage_runs", [((name,), stage.runs) for name, stage in sidecar.stages.items()]
         yield "sink_faults", [((type(sink).__name__,), sink.faults) for sink in sidecar.sinks]
         yield "sink_waiting", [((type(sink).__name__,), sink.waiting) for sink in sidecar.sinks if isinstance(sink, Outbox)]
+        if sidecar.relief is not None:
+            yield "connection_switches", [((), sidecar.relief.switches)]
         yield "clock_steps", [((), sidecar.sliding.steps)]
         yield "reload_faults", [((), sidecar.reload_faults)]
         if sidecar.checkpoint is not None:

@@ -114,6 +114,7 @@ METRICS = (
     Metric("int_analyzer_checkpoint_age_seconds", GAUGE, (), "Capture time since the last checkpoint; absent without --state."),
     Metric("int_analyzer_tick_age_seconds", GAUGE, (), "Time since the last tick: a second, or the sidecar hangs."),
     Metric("int_analyzer_connection_tracking_info", GAUGE, ("mode",), "Always 1; the mode is full or polling."),
+    Metric("int_analyzer_connection_switches", COUNTER, (), "Changes of the mode, there and back; absent unless it is automatic."),
     Metric(
         "int_analyzer_connection_coverage_ratio",
         GAUGE,

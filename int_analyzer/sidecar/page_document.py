@@ -10,7 +10,7 @@ from int_analyzer.analysis.summary import Quantiles, QueueSummary, Summary
 from int_analyzer.report import figure
 from int_analyzer.report.drawing import draw
 from int_analyzer.report.json_document import document
-from int_analyzer.sidecar.polling import FULL, Polling
+from int_analyzer.sidecar.polling import FULL
 from int_analyzer.sidecar.sliding import SLICES
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def page_document(sidecar: Sidecar) -> dict[str, Any]:
         "trust": document(quality) if quality is not None else None,
         "sources": [_source(worker) for worker in sidecar.workers],
         "total_packets": figure.count(snapshot.counts["counts"]["packets"]),
-        "roce": _roce(summary, sidecar.connections, min(len(snapshot.seconds), SLICES)),
+        "roce": _roce(summary, sidecar, min(len(snapshot.seconds), SLICES)),
     }
 
 
-def _roce(summary: Summary, connections: Polling, seconds: int) -> list[tuple[str, str]]:
+def _roce(summary: Summary, sidecar: Sidecar, seconds: int) -> list[tuple[str, str]]:
     """Lines of a label and what it says: the health of RoCEv2 in the last `seconds`."""
     quality, roce = summary.quality, summary.roce
-    lines = [("connections followed", _followed(summary, connections))]
+    lines = [("connections followed", _followed(summary, sidecar))]
     if quality is not None:
         covered = f", {figure.share(quality.roce_with_telemetry_share)} with telemetry" if quality.roce_packets else ""
         lines.append(("packets", _rate(quality.roce_packets, seconds) + covered))
@@ -67,7 +67,7 @@ def _roce(summary: Summary, connections: Polling, seconds: int) -> list[tuple[st
     told = [figure.things(number, noun) for number, noun in causes if number]
     return [
         *lines,
-        ("messages" if connections.mode == FULL.mode else "messages of these", ", ".join(filter(None, (completed, one_sided)))),
+        ("messages" if roce.tracking.mode == FULL.mode else "messages of these", ", ".join(filter(None, (completed, one_sided)))),
         ("completion time (FCT)", _spread(roce.fct)),
         ("round trip (RTT)", _spread(roce.rtt)),
         ("sent again", f"{figure.share(roce.retransmission_ratio)} of data packets" + "".join(f", {cause}" for cause in told)),
@@ -77,11 +77,16 @@ def _roce(summary: Summary, connections: Polling, seconds: int) -> list[tuple[st
     ]
 
 
-def _followed(summary: Summary, connections: Polling) -> str:
+def _followed(summary: Summary, sidecar: Sidecar) -> str:
+    connections, tracking = sidecar.connections, summary.roce.tracking if summary.roce is not None else None
     if connections.mode == FULL.mode:
-        return "all"
-    told = f"polling, {connections.part} of {connections.of} at a time"
-    tracking = summary.roce.tracking if summary.roce is not None else None
+        if tracking is None or tracking.mode == FULL.mode:
+            return "all"
+        told = "all again"
+    else:
+        told = f"polling, {connections.part} of {connections.of} at a time"
+        if sidecar.relief is not None:
+            told += f" ({sidecar.relief.reason})"
     if tracking is None:
         return told
     return f"{told}: {figure.share(tracking.connections_share)} of them, {figure.share(tracking.packets_share)} of their packets"

@@ -23,6 +23,7 @@ from int_analyzer.sidecar.history import History, Second
 from int_analyzer.sidecar.judgement import Judge, Judgement
 from int_analyzer.sidecar.lifetime import Lifetime
 from int_analyzer.sidecar.polling import FULL, Polling
+from int_analyzer.sidecar.relief import Load, Relief
 from int_analyzer.sidecar.sliding import CAPACITY, GRACE_NS, JUMP_NS, SECOND_NS, SLICES, STEP_NS, Sliding
 from int_analyzer.sidecar.stage import Stage
 from int_analyzer.sidecar.track import Event, Tracks
@@ -68,9 +69,10 @@ class Snapshot:
 class Sidecar:
     """Sources come in by `add`, what is found goes to the sinks; `snapshot` is the last tick's.
 
-    connections: which are followed; stages: time and number of runs of what a tick does; reload_faults: profiles that were refused
-    since the start; recent: the last events; on_second: called with every second that was closed, and its state; on_tick: called after
-    a tick; over: a replay has come to its end; stopped: because somebody asked for it.
+    connections: which are followed, by `relief` if there is one; stages: time and number of runs of what a tick does; reload_faults:
+    profiles that were refused since the start; recent: the last events; on_second: called with every second that was closed, and its
+    state; on_switch: called when relief has changed what is followed; on_tick: called after a tick; over: a replay has come to its end;
+    stopped: because somebody asked for it.
     """
 
     def __init__(
@@ -80,13 +82,15 @@ class Sidecar:
         checkpoint: Checkpoint | None = None,
         compiled: bool = True,
         connections: Polling = FULL,
+        relief: Relief | None = None,
     ) -> None:
         self.profile_path = profile_path
         self.profile = load_profile(profile_path) if profile_path is not None else Profile()
         self.sinks = list(sinks)
         self.checkpoint = checkpoint
         self.compiled = compiled
-        self.connections = connections
+        self.relief = relief
+        self.connections = connections = relief.connections if relief is not None else connections
         self.sliding = Sliding(CAPACITY._replace(subsets=connections.of, subsets_followed=connections.part), compiled)
         self.judge = Judge(self.profile)
         self.tracks = Tracks()
@@ -100,9 +104,11 @@ class Sidecar:
         self.snapshot: Snapshot | None = None
         self.recent: deque[dict[str, Any]] = deque(maxlen=RECENT)
         self.on_second: list[Callable[[int, State], None]] = [self.history.add]
+        self.on_switch: list[Callable[[], None]] = []
         self.on_tick: list[Callable[[int], None]] = []
         self.over = False
         self.stopped = False
+        self._load = Load()
         self._lock = threading.Lock()
         self._next_ns = 0
         self._reached_ns = 0
@@ -162,8 +168,10 @@ class Sidecar:
                 self.judge.forget()
                 self.history.clear()
             before = self.sliding.end
-            for piece in self.sliding.advance(now_ns):
+            pieces = self.sliding.advance(now_ns)
+            for piece in pieces:
                 self.lifetime.add(piece)
+            self._relieve(now_ns, sum(piece.connections.turns.packets for piece in pieces))
             end = self.sliding.end
             for number in range(max(before, end - SLICES) if before else end, end):
                 state = self.sliding.slice(number)
@@ -244,6 +252,14 @@ class Sidecar:
         """Let go of the sinks."""
         for sink in self.sinks:
             sink.close()
+
+    def _relieve(self, now_ns: int, followable: int) -> None:
+        """Follow a part of the connections, or all again, when it is time for that. followable: RoCEv2 packets of the last second."""
+        if self.relief is not None and self.relief.look(now_ns, followable, *self._load.look(self.workers)):
+            self.connections = self.relief.connections
+            self.sliding.follow(self.connections.part)
+            for tell in self.on_switch:
+                tell()
 
     def _publish(self, now_ns: int, judgement: Judgement) -> None:
         lifetime = self.lifetime

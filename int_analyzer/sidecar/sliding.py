@@ -40,10 +40,12 @@ CAPACITY = Capacity(queues=1 << 14, paths=1 << 16, flows=1 << 15, pairs=1 << 15)
 class Lane:
     """Where the thread of one source folds: states of slices that are still open.
 
-    packets: folded; late: of these, into a slice that was closed already; lost: too old, or of a time that is not now.
+    followed: subsets of the connections that slices opened from now on follow, None: as many as usual; packets: folded; late: of these,
+    into a slice that was closed already; lost: too old, or of a time that is not now.
     """
 
     def __init__(self, capacity: Capacity, compiled: bool) -> None:
+        self.followed: int | None = None
         self.packets = 0
         self.late = 0
         self.lost = 0
@@ -70,7 +72,7 @@ class Lane:
                 self.lost += packets
                 return False
             if state is None:
-                state = self._open[number] = State(self._capacity, turn=number)
+                state = self._open[number] = State(self._capacity, turn=number, followed=self.followed)
             if number < self.closed:
                 self.late += packets
             self.packets += packets
@@ -117,6 +119,11 @@ class Sliding:
         lane = Lane(self.capacity, self.compiled)
         self.lanes.append(lane)
         return lane
+
+    def follow(self, subsets: int) -> None:
+        """Follow so many subsets of the connections in slices that are opened from now on."""
+        for lane in self.lanes:
+            lane.followed = subsets
 
     @property
     def oldest(self) -> int:
