@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from int_analyzer.analysis.congestion import capture_span
 from int_analyzer.analysis.delays.slow_message import SlowMessages
+from int_analyzer.analysis.span import capture_span, count_strays
 from int_analyzer.analysis.summarise import examine
 from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
 from int_analyzer.errors import SourceError
@@ -151,7 +151,8 @@ def analyze(
 
         with ParquetFolder(output, with_file=reading.several) as tables:
             view = _fold(reading, tables.copying(reading))
-    first, last = view.counts.get("first_ns") or None, view.counts.get("last_ns") or None
+    span = capture_span(view)
+    first, last = span if span is not None else (None, None)
     capture = Capture(
         files=reading.files,
         bytes=reading.bytes,
@@ -159,8 +160,9 @@ def analyze(
         last_ns=last,
         seconds=(last - first) / _NANOSECONDS if first is not None and last is not None else None,
         elapsed_seconds=0.0,
+        strays=count_strays(view),
     )
-    counters = read_counters(evidence, capture_span(view))
+    counters = read_counters(evidence, span)
     summary, slow = examine(view, known, capture, reading.damages, counters)
     summary = _completed(summary, view, started)
     if output is not None:

@@ -13,11 +13,11 @@ from view_factory import MS, START, Hop, Traffic
 from work_traffic import ring
 
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.congestion import capture_span
 from int_analyzer.analysis.losses.lossy_link import Losses, LossyLink, find_lossy_link
 from int_analyzer.analysis.outside.confirmation import ends_of_links, weigh_link
 from int_analyzer.analysis.outside.gpu import find_bounds, with_gpus
 from int_analyzer.analysis.outside.testimony import REFUTED, Witness
+from int_analyzer.analysis.span import capture_span
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Summary
 from int_analyzer.counter import METRICS

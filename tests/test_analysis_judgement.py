@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import pytest
 from view_factory import MS, Hop, Traffic
 
 from int_analyzer.analysis.paths import build_graph
+from int_analyzer.analysis.quality import telemetry_share
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Finding, Summary
 from int_analyzer.analysis.wording import plain
@@ -234,3 +236,28 @@ def test_what_is_sampled_or_lost_is_no_other_traffic() -> None:
 
     assert seen() == []
     assert seen(roce_packets=40_000, roce_with_telemetry=400) == ["10.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "share"),
+    [
+        ({"roce_packets": 100, "roce_with_telemetry": 10}, 0.1),
+        ({"roce_packets": 100, "roce_with_telemetry": 0}, 0.75),
+        ({}, 0.75),
+    ],
+)
+def test_the_share_with_telemetry_is_of_roce_if_that_has_any_else_of_the_flows_that_do(counts: dict[str, int], share: float) -> None:
+    traffic = Traffic(counts=counts)
+    traffic.stream(0, 30, 1, lambda _: (Hop(1, 1, 0, 1000),))
+    traffic.stream(0, 10, 1, lambda _: ())
+    traffic.stream(0, 50, 1, lambda _: (), flow=("10.0.0.8", "10.0.0.9", 7))
+    assert telemetry_share(traffic.view()) == share
+
+
+def test_without_a_flow_that_carries_telemetry_its_share_is_not_known_and_that_is_said() -> None:
+    traffic = Traffic()
+    traffic.stream(0, 100, 4, lambda at: (Hop(1, 2, 60_000 if 40 <= at < 80 else 0, 1000),))
+    view = traffic.view()
+    view = dataclasses.replace(view, flows=dataclasses.replace(view.flows, telemetry_packets=0 * view.flows.packets))
+    assert telemetry_share(view) is None
+    assert "no flow carries telemetry: how much of what congested ports sent was seen is not known" in said(summarise(view, BYTES_NS))

@@ -45,7 +45,6 @@ RISEN = 1.5
 """Hop latency while the queue is deep ÷ in its own calm time, from which it agrees that packets wait."""
 EMPTY_GAP = 100
 """So many times the usual distance without a bucket in any queue: nothing was captured then."""
-STRAY_NS, STRAY_SHARE = 3_600_000_000_000, 0.01
 CONTRADICTED_SHARE = 0.5
 
 DEPTH, LATENCY = "depth", "latency"
@@ -142,27 +141,6 @@ def latency_judged(view: View, units: QueueUnits) -> Array:
     # So does a profile that says what the depth is counted in.
     silent &= (queues.depth_count == 0) | np.array([unit == RAW for unit in units.depth_unit], dtype=np.bool_)
     return silent & (queues.latency_count > 0) & ~contradicted(view)
-
-
-def capture_start(buckets: BucketView) -> int:
-    """Start of the first bucket; but a few that stand an hour or more before all others are a damaged time, not the start."""
-    return _bucket_times(buckets)[0]
-
-
-def capture_span(view: View) -> tuple[int, int] | None:
-    """Times of the first and the last packet, but none that lies an hour or more from the buckets; None for a capture without times."""
-    first, last = view.counts.get("first_ns", 0), view.counts.get("last_ns", 0)
-    if not first or not len(view.buckets.start_ns):
-        return (first, last) if first else None
-    start, end = _bucket_times(view.buckets)
-    return (start if start - first > STRAY_NS else first), (end if last - end > STRAY_NS else last)
-
-
-def _bucket_times(buckets: BucketView) -> tuple[int, int]:
-    starts = np.sort(buckets.start_ns)
-    pieces = np.split(starts, np.flatnonzero(np.diff(starts) > STRAY_NS) + 1)
-    usual = [piece for piece in pieces if len(piece) >= STRAY_SHARE * len(starts)]
-    return int(usual[0][0]), int(usual[-1][-1]) + buckets.width_ns
 
 
 def active_times(buckets: BucketView) -> tuple[Array, Array]:

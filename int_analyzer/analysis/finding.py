@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from int_analyzer.analysis.cause import BACK_PRESSURE, UNSEEN, Cause
 from int_analyzer.analysis.confidence import Confidence
-from int_analyzer.analysis.congestion import CALM, DEPTH, Congestion, capture_start
+from int_analyzer.analysis.congestion import CALM, DEPTH, Congestion
 from int_analyzer.analysis.losses.loss import drops_of_node, unreported
 from int_analyzer.analysis.paths import port_label, port_of
 from int_analyzer.analysis.root import ROOT, VICTIM, Place
+from int_analyzer.analysis.span import capture_start
 from int_analyzer.analysis.summary import Finding, FlowShare
 from int_analyzer.analysis.units import RAW, QueueUnits
 from int_analyzer.analysis.waiting import elevated_span
@@ -158,7 +159,7 @@ def _measured(view: View, units: QueueUnits, congestion: Congestion) -> list[str
     unit = units.depth_unit[queue] if by_depth else units.latency_unit[queue]
     factor = float(units.depth_factor[queue] if by_depth else units.latency_factor[queue])
     shown = " (unit unknown)" if unit == RAW else f" {unit}"
-    origin = capture_start(view.buckets)
+    origin = capture_start(view)
     start_ns, end_ns = elevated_span(view, congestion)
     span = _milliseconds(end_ns - start_ns)
     start = f"+{(start_ns - origin) / 1e9:.6f} s"

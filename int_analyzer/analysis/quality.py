@@ -101,9 +101,13 @@ def sequence_loss(view: View) -> float:
     return _share(lost, lost + received) or 0.0
 
 
-def telemetry_share(view: View) -> float:
-    """RoCEv2 packets with telemetry ÷ all of them; 1 if there are none."""
-    return _share(view.counts.get("roce_with_telemetry", 0), view.counts.get("roce_packets", 0)) or 1.0
+def telemetry_share(view: View) -> float | None:
+    """Packets with telemetry ÷ all: of RoCEv2 if any of these carries it, else of the flows that do; None where none does."""
+    roce = _share(view.counts.get("roce_with_telemetry", 0), view.counts.get("roce_packets", 0))
+    if roce:
+        return roce
+    told = view.flows.telemetry_packets > 0
+    return _share(int(view.flows.telemetry_packets[told].sum()), int(view.flows.packets[told].sum()))
 
 
 def _losses(view: View, profile: Profile) -> list[dict[str, object]]:

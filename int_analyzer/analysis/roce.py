@@ -9,6 +9,7 @@ import numpy as np
 
 from int_analyzer.analysis.delays.direction_delay import DirectionDelays
 from int_analyzer.analysis.quantiles import SHARES
+from int_analyzer.analysis.span import capture_span
 from int_analyzer.analysis.summary import ConnectionSummary, HostPairSummary, Quantiles, RoceSummary, Tracking
 from int_analyzer.fold.view import ConnectionView, View
 
@@ -17,6 +18,9 @@ MOST_HOST_PAIRS = 1000
 FEWEST_DATA = 20
 """A retransmission ratio of fewer packets than this is no ratio to rank by."""
 NOTEWORTHY = 0.1
+
+Span = tuple[int, int] | None
+"""Of the capture, as capture_span has it."""
 
 
 def sum_up_roce(view: View, delays: DirectionDelays) -> RoceSummary | None:
@@ -76,10 +80,11 @@ def sum_up_connections(view: View, delays: DirectionDelays) -> list[ConnectionSu
     seen = view.connections
     rows = np.nonzero(_sending(seen))[0]
     order = np.lexsort((-seen.bytes[rows], -seen.retransmitted[rows]))
-    return [sum_up_connection(view, delays, row) for row in rows[order].tolist()]
+    span = capture_span(view)
+    return [sum_up_connection(view, delays, row, span) for row in rows[order].tolist()]
 
 
-def sum_up_connection(view: View, delays: DirectionDelays, row: int) -> ConnectionSummary:
+def sum_up_connection(view: View, delays: DirectionDelays, row: int, span: Span) -> ConnectionSummary:
     """One direction: its requests and responses, what answered them, and where they lost time."""
     seen = view.connections
     peer, flow = int(seen.peer[row]), int(seen.flow[row])
@@ -114,7 +119,7 @@ def sum_up_connection(view: View, delays: DirectionDelays, row: int) -> Connecti
         other_naks=told(seen.other_naks),
         ce_ratio=_ratio(int(seen.ce_packets[row]), int(seen.packets[row])),
         cnps=int(seen.cnp_packets[peer]) if peer >= 0 else None,
-        cnps_per_second=_per_second(seen, np.array([row])) if peer >= 0 else None,
+        cnps_per_second=_per_second(seen, np.array([row]), span) if peer >= 0 else None,
         cnp_peak=int(seen.cnp_peak[peer]) if peer >= 0 else None,
         cnp_delay_ns=_ratio(float(seen.cnp_delay_sum[peer]), int(seen.cnp_delay_count[peer])) if peer >= 0 else None,
         cnp_delay_min_ns=int(seen.cnp_delay_min[peer]) if delayed else None,
@@ -146,7 +151,7 @@ def sum_up_connection(view: View, delays: DirectionDelays, row: int) -> Connecti
 
 def _worst(view: View, delays: DirectionDelays) -> dict[str, list[ConnectionSummary]]:
     """The worst connections by each measure, those without it left out."""
-    seen = view.connections
+    seen, span = view.connections, capture_span(view)
     ranks = {
         "retransmission": np.where(seen.data >= FEWEST_DATA, seen.retransmitted / np.maximum(seen.data, 1), 0),
         "fct": seen.fct_sum / np.maximum(seen.completed, 1),
@@ -154,7 +159,9 @@ def _worst(view: View, delays: DirectionDelays) -> dict[str, list[ConnectionSumm
     }
     return {
         measure: [
-            sum_up_connection(view, delays, row) for row in np.argsort(-rank, kind="stable")[:MOST_CONNECTIONS].tolist() if rank[row] > 0
+            sum_up_connection(view, delays, row, span)
+            for row in np.argsort(-rank, kind="stable")[:MOST_CONNECTIONS].tolist()
+            if rank[row] > 0
         ]
         for measure, rank in ranks.items()
     }
@@ -162,7 +169,7 @@ def _worst(view: View, delays: DirectionDelays) -> dict[str, list[ConnectionSumm
 
 def _host_pairs(view: View) -> list[HostPairSummary]:
     """Pairs of hosts, those that retransmit most first, then by bytes."""
-    seen, pairs = view.connections, view.host_pairs
+    seen, pairs, span = view.connections, view.host_pairs, capture_span(view)
     sums = {
         name: np.bincount(seen.host_pair, getattr(seen, name), len(pairs.src))
         for name in (
@@ -187,7 +194,7 @@ def _host_pairs(view: View) -> list[HostPairSummary]:
             retransmission_ratio=_ratio(int(sums["retransmitted"][row]), int(sums["data"][row])),
             resent_share_max=float(seen.resent_share_max[of[row]].max()) if sums["resent_messages"][row] else None,
             ce_ratio=_ratio(int(sums["ce_packets"][row]), int(sums["packets"][row])),
-            cnps_per_second=_per_second(seen, of[row]),
+            cnps_per_second=_per_second(seen, of[row], span),
             icrc_ok=int(sums["icrc_right"][row]),
             icrc_bad=int(sums["icrc_wrong"][row]),
             fct=quantiles["fct"][at],
@@ -202,11 +209,16 @@ def _host_pairs(view: View) -> list[HostPairSummary]:
 _SUMMED = ("bytes", "retransmitted", "resent_messages", "out_of_order", "naks", "rnr_naks", "timeouts", "cnps")
 
 
-def _per_second(seen: ConnectionView, rows: Any) -> float | None:
-    """CNPs that came back to these directions, over the time in which they and their peers were seen; None without any such time."""
+def _per_second(seen: ConnectionView, rows: Any, span: Span) -> float | None:
+    """CNPs that came back to these directions, over the time in which they and their peers were seen; None without any such time.
+
+    A time outside of the capture's span is astray.
+    """
     rows = rows[seen.peer[rows] >= 0]
     both = np.concatenate([rows, seen.peer[rows]])
     times = np.concatenate([seen.first_ns[both][seen.first_ns[both] > 0], seen.last_ns[both]])
+    if span is not None:
+        times = times[(times >= span[0]) & (times <= span[1])]
     if len(times) == 0:
         return None
     return _ratio(1e9 * int(seen.cnp_packets[seen.peer[rows]].sum()), int(times.max() - times.min()))

@@ -42,18 +42,19 @@ def victims(view: View, profile: Profile, congestion: Congestion, excluded: list
 
 
 def share_seen(
-    view: View, units: QueueUnits, congestion: Congestion, latency_usable: bool, visible: float = 1.0
+    view: View, units: QueueUnits, congestion: Congestion, latency_usable: bool, visible: float | None
 ) -> tuple[float, str] | None:
     """Share of what the port sent while congested that is in the packets seen, and how it was found; None if that is unknown.
 
     `visible` is the share of all packets that can be seen, because telemetry is sampled or reports are lost: the rest is no other traffic.
+    Where it is not known, neither is this.
 
     By Little's law a queue of this depth and this wait sends depth ÷ wait. Without a wait, IOAM's depth, measured as a packet joins, still
     says it at the moment of filling: it cannot rise by more than what came between two packets.
     """
     queue, rows = congestion.queue, congestion.rows
     unit = units.depth_unit[queue]
-    if congestion.measure != DEPTH or unit not in ("bytes", "packets"):
+    if visible is None or congestion.measure != DEPTH or unit not in ("bytes", "packets"):
         return None
     buckets = view.buckets
     amounts = buckets.bytes if unit == "bytes" else buckets.packets

@@ -117,7 +117,8 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
     busy = frozenset((int(view.queues.node_id[entry.queue]), int(view.queues.port[entry.queue])) for entry in congestions)
     usable = ~contradicted(view) & (view.queues.latency_count > 0)
     loss = loss_share(view)
-    visible = (1 - loss) * telemetry_share(view)
+    share = telemetry_share(view)
+    visible = (1 - loss) * share if share is not None else None
     candidates = []
     for congestion in congestions:
         queue = congestion.queue
@@ -127,8 +128,8 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
         unseen = seen is not None and seen[0] < UNSEEN
         # Flows that pass a victim do not fill it, and what is seen of a queue filled by others only waits.
         filled_by = culprits(view, profile, congestion) if is_root and not unseen else []
-        share = seen[0] if seen is not None else None
-        cause = find_cause(view, profile, congestion, reach, busy, share, drains[queue]) if is_root else None
+        part = seen[0] if seen is not None else None
+        cause = find_cause(view, profile, congestion, reach, busy, part, drains[queue]) if is_root else None
         candidates.append(
             Candidate(
                 congestion=congestion,
@@ -170,6 +171,8 @@ def _notes(view: View, profile: Profile, units: QueueUnits, congestions: list[Co
         share = int(view.queues.latency_contradicted[queue]) / int(view.queues.latency_count[queue])
         label = port_label(view, profile, queue)
         notes.append(f"{label}: hop latency contradicts the node's own timestamps in {share:.0%} of its hops: left out")
+    if congestions and telemetry_share(view) is None:
+        notes.append("no flow carries telemetry: how much of what congested ports sent was seen is not known")
     if refuted:
         label, more = port_label(view, profile, refuted[0].queue), len(refuted) - 1
         also = f" and {more} more queue{'s' if more > 1 else ''}" if more else ""

@@ -354,7 +354,7 @@ class RoceSummary:
 
 @dataclass(frozen=True)
 class Capture:
-    """What was analysed: files, time range, duration, seconds of work."""
+    """What was analysed: files, time range (without times that are astray, so many), duration, seconds of work."""
 
     files: list[str]
     bytes: int
@@ -362,6 +362,7 @@ class Capture:
     last_ns: int | None
     seconds: float | None
     elapsed_seconds: float
+    strays: int = 0
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,11 @@ MEANINGS: dict[str, dict[str, str]] = {
     "Capture": {
         "files": "the captures, in the order in which they were read: by the time of their first packet",
         "bytes": "their size together",
-        "first_ns": f"time of the first packet, {_NS}",
-        "last_ns": "time of the last packet",
+        "first_ns": f"time of the first packet, {_NS}; without those whose time is astray, an hour or more off all others",
+        "last_ns": "time of the last packet, in the same way",
         "seconds": "from the first packet to the last",
         "elapsed_seconds": "time that the analysis took",
+        "strays": "hops (without telemetry: first and last packets of messages) whose time is astray",
     },
     "Quality": {
         "packets": "packets read",

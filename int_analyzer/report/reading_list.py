@@ -26,6 +26,8 @@ def _capture_lines(capture: Capture) -> Iterator[tuple[str, str]]:
     if capture.first_ns and capture.last_ns:
         lasted = duration(capture.last_ns - capture.first_ns)
         yield "time", f"{date(capture.first_ns)} to {clock(capture.last_ns)} UTC, {lasted}"
+        if capture.strays:
+            yield "", f"without {things(capture.strays, 'time')} an hour or more off all others"
 
 
 def _quality_lines(quality: Quality) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from int_analyzer.analysis.congestion import capture_start
+from int_analyzer.analysis.span import capture_start
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Finding, Summary
 from int_analyzer.fold.state import State
@@ -48,7 +48,7 @@ class Judge:
             view = whole.view()
             findings = summarise(view, self.profile).findings
         self._remember(sliding, ten, calm=not findings and not lasting)
-        return Judgement(summary, findings, capture_start(view.buckets) if len(view.buckets.start_ns) else 0)
+        return Judgement(summary, findings, capture_start(view) if len(view.buckets.start_ns) else 0)
 
     def forget(self) -> None:
         """The clock was set: what was usual is of another time, and stays usual; what was about to be is forgotten."""

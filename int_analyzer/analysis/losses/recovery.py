@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.congestion import capture_start
 from int_analyzer.analysis.hosts.message import Messages
 from int_analyzer.analysis.losses.lossy_link import LossyLink
+from int_analyzer.analysis.span import capture_span, capture_start
 from int_analyzer.analysis.wording import plain
 from int_analyzer.fold.view import View
 
@@ -49,9 +49,10 @@ def describe_fall(view: View, throughput: Throughput, link: LossyLink) -> list[s
 
 def describe_recovery(view: View, throughput: Throughput, link: LossyLink) -> list[str]:
     """The last link of the chain: the port is no longer used, and what the same connections do since."""
-    last = int(view.flows.last_ns.max())
+    span = capture_span(view)
+    last = span[1] if span is not None else link.end_ns
     crossed = (view.queues.node_id == link.node_id) & (view.queues.port == link.port_id)
-    seen = int(view.queues.last_ns[crossed].max())
+    seen = min(int(view.queues.last_ns[crossed].max()), last)
     sentences = []
     if last - seen > max(LEFT_NS, (seen - int(view.queues.first_ns[crossed].min())) // 10):
         moved = int((view.flows.path_changes[link.flows] > 0).sum())
@@ -83,7 +84,7 @@ def measure_throughput(view: View, link: LossyLink, messages: Messages) -> Throu
 
 def moment(view: View, time_ns: int, decimals: int = 6) -> str:
     """A time as findings tell it: since the begin of the capture."""
-    return f"{(time_ns - capture_start(view.buckets)) / 1e9:+.{decimals}f} s"
+    return f"{(time_ns - capture_start(view)) / 1e9:+.{decimals}f} s"
 
 
 def rate(bps: float) -> str:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from int_analyzer.analysis.cause import DEGRADED, PAUSED
 from int_analyzer.analysis.confidence import BEST
-from int_analyzer.analysis.congestion import capture_span
 from int_analyzer.analysis.losses.lossy_link import Link, Losses, LossyLink, find_lossy_link, name_rivals
 from int_analyzer.analysis.outside.testimony import REFUTED, SUPPORTED, At, Testimony, Witness
 from int_analyzer.analysis.root import ROOT, VICTIM
+from int_analyzer.analysis.span import capture_span
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.evidence.series import Counters
 from int_analyzer.fold.view import View

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from int_analyzer.analysis.congestion import capture_span
 from int_analyzer.analysis.outside.gpu import find_bounds
 from int_analyzer.analysis.outside.outside_summary import CounterRise, OutsideSummary
 from int_analyzer.analysis.outside.testimony import Witness
+from int_analyzer.analysis.span import capture_span
 from int_analyzer.analysis.summary import JobSummary
 from int_analyzer.analysis.wording import plain
 from int_analyzer.evidence.series import Counters, Rise, Series
