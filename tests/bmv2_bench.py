@@ -10,17 +10,21 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
+import pytest
 
 import int_analyzer
-from int_analyzer.lab.control import Change
+from int_analyzer.lab import requirement
 from int_analyzer.lab.entry import MONITOR_PORT, entries_of
 from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.network import Network
 from int_analyzer.lab.telemetry import Telemetry
-from int_analyzer.lab.topology import interface, load_topology
+from int_analyzer.lab.topology import Host, interface, load_topology
+
+if TYPE_CHECKING:
+    from int_analyzer.lab.control import Change
 
 TOPOLOGY = """
 name: bench
@@ -34,6 +38,14 @@ hosts:
 """
 NEIGHBOURS = {1: "h1", 2: "h2", 3: "s2", MONITOR_PORT: "monitor"}
 NODE = 7
+H1, H2, S2 = 1, 2, 3
+FARTHER = 40 - 20
+"""Everything behind the IP header stands so many bytes later in IPv6, and so does the end of the destination."""
+
+MISSING = [one.name for one in requirement.requirements(requirement.BMV2) if not one.present]
+needs_bmv2 = pytest.mark.skipif(bool(MISSING), reason=", ".join(f"no {name}" for name in MISSING))
+families = pytest.mark.parametrize("six", [False, True], ids=["ipv4", "ipv6"])
+
 _MAC = "02:00:00:00:00:{:02x}"
 _ETHERNET_BYTES = 14
 _SILENT = {"ipv6/conf/default/disable_ipv6": 1}
@@ -125,8 +137,21 @@ class Bench:
         return tables
 
 
-def flow(source: str = "10.0.1.1", destination: str = "10.0.2.3", **changes: Any) -> Flow:
+def flow(source: str = "10.0.1.1", destination: str = "10.0.2.3", *, six: bool = False, **changes: Any) -> Flow:
+    """A flow from h1 to h3, or between other addresses; `six`: between the IPv6 addresses of these hosts."""
+    if six:
+        source, destination = (Host("", address, "", 0).ipv6 for address in (source, destination))
     return Flow(_MAC.format(0x80), _MAC.format(1), source, destination, **{"source_port": 50_000, "dest_qp": 17, "first_psn": 5, **changes})
+
+
+def with_byte(frame: bytes, at: int, value: int) -> bytes:
+    return frame[:at] + bytes((value,)) + frame[at + 1 :]
+
+
+def towards(frame: bytes, host: tuple[int, int], six: bool) -> bytes:
+    """The frame with another destination, by the last two bytes of its address."""
+    at = 32 + FARTHER * six
+    return frame[:at] + bytes(host) + frame[at + 2 :]
 
 
 def take(of: Flow, count: int = 1) -> list[bytes]:
@@ -142,6 +167,16 @@ def untouched(frames: Iterable[bytes]) -> Iterator[bytes]:
         else:
             packet[7] = 0
         yield bytes(packet)
+
+
+def whole(frame: bytes) -> bool:
+    """Whether the lengths of IP and UDP are those of the frame, and the checksum of IPv4 right."""
+    six = frame[_ETHERNET_BYTES] >> 4 == 6
+    at = _ETHERNET_BYTES + (4 if six else 2)
+    behind = _ETHERNET_BYTES + (40 if six else 0)
+    udp = len(frame) - _ETHERNET_BYTES - (40 if six else 20)
+    lengths = (int.from_bytes(frame[at : at + 2], "big"), int.from_bytes(frame[-udp + 4 : -udp + 6], "big"))
+    return lengths == (len(frame) - behind, udp) and (six or sums_up(frame))
 
 
 def sums_up(frame: bytes) -> bool:

@@ -1,8 +1,9 @@
-"""The control plane against a stand-in of a switch: runs where BMv2 is not installed. The real one: test_p4_bmv2."""
+"""The control plane against a stand-in of a switch: runs where BMv2 is not installed. The real one: test_p4_bmv2, test_p4_monitor, test_p4_watch."""
 
 from __future__ import annotations
 
 import json
+import random
 import re
 import sys
 from collections.abc import Iterator
@@ -96,6 +97,9 @@ def test_an_entry_that_does_not_fit_the_program_names_its_table(tmp_path: Path, 
         ({"mode": 1}, "telemetry.mode: 1 cannot stand here"),
         ({"hops": -1}, "telemetry.hops: -1 cannot stand here"),
         ({"sample": 0}, "telemetry.sample: 0 cannot stand here"),
+        ({"format": "all"}, "telemetry.format: 'all' is none of report, erspan, both"),
+        ({"ip": 5}, "telemetry.ip: 5 is no version of IP: 4 or 6"),
+        ({"ip": 4, "mode": "ioam"}, "telemetry.ip: 4 cannot stand here: an IOAM trace is an option of IPv6"),
         ({"items": "node"}, "telemetry.items: is no list"),
         ({"items": ["nodes"]}, "telemetry.items: 'nodes' is none of node, ports"),
         ({"watch": [1]}, "telemetry.watch.0: is no table"),
@@ -114,6 +118,23 @@ def test_what_is_asked_for_wins_over_the_file(fabric: Topology) -> None:
     section = {"mode": "xd", "hops": 5, "items": ["node", "queue"]}
     read = telemetry_of(Topology("t", fabric.switches, fabric.hosts, {"telemetry": section}), mode="mx", mark=None)
     assert (read.mode, read.hops, read.mark, read.instructions) == ("mx", 5, "port", 0x9000)
+
+
+@pytest.mark.parametrize(
+    ("telemetry", "address"),
+    [
+        (Telemetry(), "10.0.1.3"),
+        (Telemetry(ip=4), "10.0.1.3"),
+        (Telemetry(ip=6), "2001:db8::a00:103"),
+        (Telemetry(mode="xd", ip=6), "2001:db8::a00:103"),
+        (Telemetry(mode="ioam"), "2001:db8::a00:103"),
+    ],
+)
+def test_hosts_speak_the_ip_that_is_asked_for_or_that_the_mode_needs(fabric: Topology, telemetry: Telemetry, address: str) -> None:
+    made = Bmv2Fabric(fabric, telemetry)
+    h1, h3 = fabric.hosts["h1"], fabric.hosts["h3"]
+    assert made.address(h1) == address
+    assert made.flow(h1, h3, 0, random.Random(1)).source == address
 
 
 def test_what_a_switch_believes_wrongly_is_one_route_and_is_mended(tmp_path: Path, fabric: Topology, switch: Switch) -> None:

@@ -74,6 +74,10 @@ def bmv2(
         str | None,
         typer.Option("--format", metavar="FORMAT", help="To the monitor: report, erspan or both.", show_default="as the topology says"),
     ] = None,
+    ip: Annotated[
+        int | None,
+        typer.Option("--ip", metavar="VERSION", help="What the hosts speak: 4 or 6.", show_default="as the topology says"),
+    ] = None,
     seed: Seed = 1,
     runs: Runs = 1,
     markdown: Markdown = False,
@@ -89,7 +93,7 @@ def bmv2(
 
     requirement.check(requirement.BMV2)
     loaded = load_topology(topology)
-    telemetry = telemetry_of(loaded, mode=mode, mark=mark, format=format)
+    telemetry = telemetry_of(loaded, mode=mode, mark=mark, format=format, ip=ip)
     _try(lambda: Bmv2Fabric(loaded, telemetry), scenario, range(seed, seed + runs), output, markdown)
 
 

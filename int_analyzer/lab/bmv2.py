@@ -65,19 +65,18 @@ class Bmv2Fabric(Fabric):
                 process.queues.set_depth(port, _QUEUE_PACKETS)
 
     def flow(self, source: Host, destination: Host, number: int, chance: random.Random) -> Flow:
-        six = MODES[self.telemetry.mode] == MODE_IOAM
         return Flow(
             source.mac,
             self.mac(source.switch, source.name),
-            source.ipv6 if six else source.ipv4,
-            destination.ipv6 if six else destination.ipv4,
+            self.address(source),
+            self.address(destination),
             source_port=chance.randrange(0xC000, 0x10000),
             dest_qp=0x11 + number,
             first_psn=chance.randrange(0x100_0000),
         )
 
     def address(self, host: Host) -> str:
-        return host.ipv6 if MODES[self.telemetry.mode] == MODE_IOAM else host.ipv4
+        return host.ipv6 if self.telemetry.six else host.ipv4
 
     def port_id(self, node: str, port: int) -> int:
         return port

@@ -18,6 +18,8 @@ ITEMS = {"node": 0, "ports": 1, "latency": 2, "queue": 3, "ingress_time": 4, "eg
 """Bits of the instruction bitmap (INT v2.1 §5.8), 0 the most significant."""
 
 _SECTION = "telemetry"
+_IPV4, _IPV6 = 4, 6
+_TRACE = "ioam"
 _WATCH_KEYS = ("source", "destination", "dscp", "dest_qp")
 
 
@@ -27,10 +29,12 @@ class Telemetry:
 
     `sample`: one packet in so many. `snap`: bytes of a packet that a report keeps. `queue_threshold` in packets, 0 for none.
     `quiet`: report from a node only when the latency of a flow there has changed by about 2^`latency_shift` µs. `watch`: what is
-    watched, each a mapping of source and destination (prefixes), dscp and dest_qp; what is left out matches all.
+    watched, each a mapping of source and destination (prefixes), dscp and dest_qp; what is left out matches all. `ip`: the version of IP
+    that the hosts of a lab speak, 0 for what the mode needs.
     """
 
     mode: str = "md"
+    ip: int = 0
     mark: str = "port"
     items: tuple[str, ...] = ("node", "ports", "latency", "queue", "ingress_time", "egress_time", "utilisation")
     hops: int = 8
@@ -42,6 +46,11 @@ class Telemetry:
     latency_shift: int = 8
     quiet: bool = False
     watch: tuple[Mapping[str, Any], ...] = ({},)
+
+    @property
+    def six(self) -> bool:
+        """Whether hosts speak IPv6: where a trace has its place, or where they are told to."""
+        return self.ip == _IPV6 or self.mode == _TRACE
 
     @property
     def copies(self) -> tuple[int, ...]:
@@ -77,6 +86,10 @@ def telemetry_of(topology: Topology, **changes: Any) -> Telemetry:
     for item in telemetry.items:
         if item not in ITEMS:
             raise TopologyError(topology.name, f"{_SECTION}.items", f"{item!r} is none of {', '.join(ITEMS)}")
+    if telemetry.ip not in (0, _IPV4, _IPV6):
+        raise TopologyError(topology.name, f"{_SECTION}.ip", f"{telemetry.ip} is no version of IP: 4 or 6")
+    if telemetry.ip == _IPV4 and telemetry.mode == _TRACE:
+        raise TopologyError(topology.name, f"{_SECTION}.ip", "4 cannot stand here: an IOAM trace is an option of IPv6")
     if telemetry.sample == 0:
         raise TopologyError(topology.name, f"{_SECTION}.sample", "0 cannot stand here")
     for number, entry in enumerate(telemetry.watch):

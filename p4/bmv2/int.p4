@@ -124,7 +124,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         monitor.apply();
         if (standard.instance_type == EGRESS_CLONE) {
             bit<1> taken_out = hdr.kept_shim.isValid() || hdr.kept_ioam.isValid() ? 1w1 : 1w0;
-            restore.apply(hdr);
+            restore.apply(hdr, meta);
             if (taken_out == 1 && (standard.egress_rid == FORMAT_ERSPAN || hdr.ioam.isValid())) {
                 // the sink's own hop: a mirrored packet has no other place for it, and a trace has units of its own
                 meta.mtu = 0xFFFF;

@@ -78,6 +78,7 @@ struct metadata_t {
     bit<128> src;
     bit<128> dst;
     bit<6> dscp;
+    bit<16> length;     // of the IP packet, as it goes on
     bit<16> udp_port;   // destination port as the sender wrote it
     bit<8> passed_by;   // why the packet is not looked into
     bit<16> ecmp_group;

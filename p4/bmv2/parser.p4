@@ -16,6 +16,7 @@ parser PacketParser(packet_in packet, out headers_t hdr, inout metadata_t meta, 
         meta.src = 80w0 ++ 16w0xFFFF ++ hdr.ipv4.src;
         meta.dst = 80w0 ++ 16w0xFFFF ++ hdr.ipv4.dst;
         meta.dscp = hdr.ipv4.dscp;
+        meta.length = hdr.ipv4.total_len;
         transition select(hdr.ipv4.ihl, hdr.ipv4.flags, hdr.ipv4.fragment, hdr.ipv4.protocol) {
             (IPV4_WORDS, 0 &&& IPV4_MORE, 0, PROTOCOL_UDP): parse_udp;
             (IPV4_WORDS, 0 &&& IPV4_MORE, 0, _): accept;
@@ -41,6 +42,7 @@ parser PacketParser(packet_in packet, out headers_t hdr, inout metadata_t meta, 
         meta.src = hdr.ipv6.src;
         meta.dst = hdr.ipv6.dst;
         meta.dscp = hdr.ipv6.dscp;
+        meta.length = 40 + hdr.ipv6.payload_len; // RFC 8200 §3
         transition select(hdr.ipv6.next_header) {
             PROTOCOL_UDP: parse_udp;
             PROTOCOL_HOP_BY_HOP: check_hop_by_hop;

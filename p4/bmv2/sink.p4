@@ -1,6 +1,9 @@
 /* The sink role (INT v2.1 §3): takes the telemetry out, so that the host gets what was sent, to the last bit of its ICRC. */
 
 control Sink(inout headers_t hdr, inout metadata_t meta) {
+    Grow() grow;
+    Mark() mark;
+
     apply {
         if (hdr.int_header.isValid()) {
             bit<16> bytes = ((bit<16>)hdr.int_shim.length + 1) << 2;
@@ -10,10 +13,9 @@ control Sink(inout headers_t hdr, inout metadata_t meta) {
             if (hdr.int_shim.npt == INT_NPT_PORT) {
                 hdr.udp.dst_port = hdr.int_shim.next;
             } else {
-                hdr.ipv4.dscp = hdr.int_shim.next[7:2];
+                mark.apply(hdr, hdr.int_shim.next[7:2]);
             }
-            hdr.ipv4.total_len = hdr.ipv4.total_len - bytes;
-            hdr.udp.length = hdr.udp.length - bytes;
+            grow.apply(hdr, meta, -bytes);
             hdr.int_shim.setInvalid();
             hdr.int_header.setInvalid();
             hdr.int_stack.setInvalid();
@@ -41,7 +43,10 @@ control Sink(inout headers_t hdr, inout metadata_t meta) {
 }
 
 // The same in the copy for the monitor: puts back what was taken out.
-control Restore(inout headers_t hdr) {
+control Restore(inout headers_t hdr, inout metadata_t meta) {
+    Grow() grow;
+    Mark() mark;
+
     apply {
         if (hdr.kept_shim.isValid()) {
             bit<16> bytes = ((bit<16>)hdr.kept_shim.length + 1) << 2;
@@ -51,10 +56,9 @@ control Restore(inout headers_t hdr) {
             if (hdr.int_shim.npt == INT_NPT_PORT) {
                 hdr.udp.dst_port = INT_PORT;
             } else {
-                hdr.ipv4.dscp = INT_DSCP;
+                mark.apply(hdr, INT_DSCP);
             }
-            hdr.ipv4.total_len = hdr.ipv4.total_len + bytes;
-            hdr.udp.length = hdr.udp.length + bytes;
+            grow.apply(hdr, meta, bytes);
         } else if (hdr.kept_ioam.isValid()) {
             hdr.hop_by_hop = hdr.kept_hop_by_hop;
             hdr.ioam = hdr.kept_ioam;

@@ -1,5 +1,30 @@
 /* The source role (INT v2.1 §3): which packets are watched, and the headers that start their telemetry. */
 
+// What is put in front of the UDP payload, or taken out (a negative number), in all lengths that count it. The UDP checksum is 0 and stays so,
+// in IPv6 too: there the rule is a sum, and the exception is for what has a sum of its own inside (RFC 8200 §8.1, RFC 6936 §3), as RoCEv2 has.
+control Grow(inout headers_t hdr, inout metadata_t meta, in bit<16> bytes) {
+    apply {
+        if (hdr.ipv4.isValid()) {
+            hdr.ipv4.total_len = hdr.ipv4.total_len + bytes;
+        } else {
+            hdr.ipv6.payload_len = hdr.ipv6.payload_len + bytes;
+        }
+        hdr.udp.length = hdr.udp.length + bytes;
+        meta.length = meta.length + bytes;
+    }
+}
+
+// The DSCP, where INT is marked by it (INT v2.1 §5.7.1).
+control Mark(inout headers_t hdr, in bit<6> dscp) {
+    apply {
+        if (hdr.ipv4.isValid()) {
+            hdr.ipv4.dscp = dscp;
+        } else {
+            hdr.ipv6.dscp = dscp;
+        }
+    }
+}
+
 // In the ingress: decide. Every node looks, since INT-XD (INT v2.1 §3.2) has no mark in the packet; headers start at the edge only.
 control Watch(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     counter(PASSED_REASONS, CounterType.packets) passed_by;
@@ -63,6 +88,9 @@ control Watch(inout headers_t hdr, inout metadata_t meta, inout standard_metadat
 
 // In the egress: insert, if the packet still fits the link. The hop's own data comes by Transit, as at any other node.
 control Source(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
+    Grow() grow;
+    Mark() mark;
+
     action insert_int(bit<4> type) {
         hdr.int_shim.setValid();
         hdr.int_shim.type = type;
@@ -81,8 +109,6 @@ control Source(inout headers_t hdr, inout metadata_t meta, inout standard_metada
         hdr.int_header.domain = 0;
         hdr.int_header.domain_instructions = 0;
         hdr.int_header.domain_flags = 0;
-        hdr.ipv4.total_len = hdr.ipv4.total_len + 16;
-        hdr.udp.length = hdr.udp.length + 16;
     }
 
     action insert_ioam() {
@@ -110,7 +136,7 @@ control Source(inout headers_t hdr, inout metadata_t meta, inout standard_metada
     }
 
     apply {
-        if (hdr.ipv4.isValid() && (meta.mode == MODE_MD || meta.mode == MODE_MX) && hdr.ipv4.total_len + 16 <= meta.mtu) {
+        if ((meta.mode == MODE_MD || meta.mode == MODE_MX) && meta.length + INT_BYTES <= meta.mtu) {
             if (meta.mode == MODE_MD) {
                 insert_int(INT_TYPE_MD);
                 hdr.int_header.hop_words = meta.words;
@@ -118,15 +144,15 @@ control Source(inout headers_t hdr, inout metadata_t meta, inout standard_metada
             } else {
                 insert_int(INT_TYPE_MX);
             }
+            grow.apply(hdr, meta, INT_BYTES);
             if (meta.npt == INT_NPT_PORT) {
                 hdr.int_shim.next = hdr.udp.dst_port;
                 hdr.udp.dst_port = INT_PORT;
             } else {
-                hdr.int_shim.next = 8w0 ++ hdr.ipv4.dscp ++ 2w0;
-                hdr.ipv4.dscp = INT_DSCP;
+                hdr.int_shim.next = 8w0 ++ meta.dscp ++ 2w0;
+                mark.apply(hdr, INT_DSCP);
             }
-        } else if (hdr.ipv6.isValid() && meta.mode == MODE_IOAM
-                && hdr.ipv6.payload_len + 40 + ((bit<16>)IOAM_HEADER_WORDS << 2) <= meta.mtu) {
+        } else if (hdr.ipv6.isValid() && meta.mode == MODE_IOAM && meta.length + ((bit<16>)IOAM_HEADER_WORDS << 2) <= meta.mtu) {
             insert_ioam();
         }
     }

@@ -38,10 +38,7 @@ control Measure(inout headers_t hdr, inout metadata_t meta, inout standard_metad
 
 // Adds this hop to what the packet carries.
 control Transit(inout headers_t hdr, inout metadata_t meta) {
-    action grow(bit<16> bytes) {
-        hdr.ipv4.total_len = hdr.ipv4.total_len + bytes;
-        hdr.udp.length = hdr.udp.length + bytes;
-    }
+    Grow() grow;
 
     apply {
         if (hdr.int_header.isValid() && hdr.int_shim.type == INT_TYPE_MD) {
@@ -51,7 +48,7 @@ control Transit(inout headers_t hdr, inout metadata_t meta) {
                 // instructions or a domain that this node does not know: it inserts nothing (INT v2.1 §5.8)
             } else if (hdr.int_header.remaining == 0) {
                 hdr.int_header.exceeded = 1; // E (INT v2.1 §5.8)
-            } else if (hdr.ipv4.total_len + bytes > meta.mtu || hdr.int_shim.length > 255 - (bit<8>)meta.words) {
+            } else if (meta.length + bytes > meta.mtu || hdr.int_shim.length > 255 - (bit<8>)meta.words) {
                 hdr.int_header.mtu = 1; // M (INT v2.1 §5.8)
             } else {
                 if (wanted[15:15] == 1) {
@@ -95,7 +92,7 @@ control Transit(inout headers_t hdr, inout metadata_t meta) {
                 }
                 hdr.int_shim.length = hdr.int_shim.length + (bit<8>)meta.words;
                 hdr.int_header.remaining = hdr.int_header.remaining - 1;
-                grow(bytes);
+                grow.apply(hdr, meta, bytes);
             }
         } else if (hdr.ioam.isValid()) {
             if (hdr.ioam_node.isValid()) {

@@ -28,6 +28,7 @@ const bit<4> INT_TYPE_MX = 3;
 const bit<2> INT_NPT_DSCP = 0;
 const bit<2> INT_NPT_PORT = 1;
 const bit<8> INT_HEADER_WORDS = 3;
+const bit<16> INT_BYTES = 16; // shim and header of a packet without hops
 
 // INT headers (INT v2.1 §5.8, §5.9)
 const bit<4> INT_VERSION = 2;
