@@ -152,6 +152,11 @@ class Ring:
         """Whose times the packets have, and why."""
         return self.stamps.describe()
 
+    @property
+    def unmet(self) -> str:
+        """Why the clock is not the one that was asked for."""
+        return self.stamps.unmet
+
     def stop(self) -> None:
         """End `windows` within a tenth of a second."""
         self._stopping.ask()
