@@ -13,7 +13,7 @@ from int_analyzer.columns import PACKETS_PER_BATCH, Columns
 from int_analyzer.decode import Decoder
 from int_analyzer.errors import IntAnalyzerError
 from int_analyzer.profile import Profile, load_profile
-from int_analyzer.settings import ICRC_ALL, ICRC_SAMPLE, ICRC_SHARE, default_settings
+from int_analyzer.settings import ICRC_ALL, ICRC_SAMPLE, ICRC_SHARE, ROLE_REPORT, default_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,8 +119,8 @@ class Reading:
 
     files: the captures in the order in which they are read, by the time of their first packet (one without a time, or that is not
     a file, keeps its place); bytes: their size on disk (of a pipe: what came); damages: file, offset, reason, kind and
-    lost bytes of every damage; icrc: share of the RoCEv2 packets whose ICRC is checked. A pass over files can be made again, one over
-    standard input cannot.
+    lost bytes of every damage; icrc: share of the RoCEv2 packets whose ICRC is checked; report_ports: what comes to these UDP ports is a
+    report, whatever the profile says. A pass over files can be made again, one over standard input cannot.
     """
 
     def __init__(
@@ -132,6 +132,7 @@ class Reading:
         compiled: bool | None = None,
         packets: int = PACKETS_PER_BATCH,
         icrc: float = ICRC_SHARE,
+        report_ports: Sequence[int] = (),
     ) -> None:
         named = [captures] if isinstance(captures, (str, os.PathLike)) else list(captures)
         self.files = _by_time(expand([os.fspath(name) for name in named]))
@@ -142,6 +143,7 @@ class Reading:
         self.compiled = is_large(self.files) if compiled is None else compiled
         self._progress = progress
         self._icrc = icrc
+        self._report_ports = list(report_ports)
         # the kernel's columns have room for no more
         self._packets = min(packets, PACKETS_PER_BATCH)
 
@@ -150,6 +152,7 @@ class Reading:
         self.damages = []
         settings = self.profile.settings() if self.profile is not None else default_settings()
         settings.numbers[ICRC_SAMPLE] = round(self._icrc * ICRC_ALL)
+        settings.port_roles[self._report_ports] = ROLE_REPORT
         decoder = Decoder(settings, compiled=self.compiled, packets=self._packets)
         for file in self.files:
             with open_source(file) as source:

@@ -144,6 +144,16 @@ def test_a_clock_that_is_not_set_is_left(offset_s: int, monkeypatch: pytest.Monk
     assert f"{offset_s:+d} s from this machine's" in stamps.describe()
 
 
+@pytest.mark.parametrize(("choice", "unmet"), [(AUTO, False), (HARDWARE, True)])
+def test_where_only_the_interfaces_clock_would_do_leaving_it_is_a_fault(choice: str, unmet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    nic = Nic(monkeypatch)
+    stamps = asked(nic, choice)
+    assert stamps.unmet == ""
+    buffer = block([HARDWARE_STAMP], time.time_ns() - 3600 * 1_000_000_000)
+    stamps.look(nic, memoryview(buffer), 0, len(buffer), 1)  # type: ignore[arg-type]
+    assert stamps.unmet.startswith("no hardware timestamps: the interface's clock is -3600 s from") == unmet
+
+
 @needs_namespaces
 def test_an_interface_without_a_clock_is_stamped_by_the_kernel_and_says_so() -> None:
     def work() -> tuple[str, list[int], str]:

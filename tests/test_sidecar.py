@@ -73,6 +73,22 @@ def test_a_healthy_fabric_is_not_worth_a_word() -> None:
     assert sidecar.lifetime.counts()["counts"]["packets"] == 6 * len(in_turn(HEALTHY))
 
 
+def test_a_source_that_loses_its_clock_says_so_once() -> None:
+    sidecar, said = Sidecar(), list[str]()
+    sidecar.on_notice.append(said.append)
+
+    def reach(now_ns: int) -> None:
+        if now_ns > START + 2 * SECOND:
+            replay.clock = "kernel: the interface's clock is +37 s from this machine's: phc2sys(8) sets it"
+        sidecar.reach(now_ns)
+
+    with open_source(io.BytesIO(pcap(in_turn(HEALTHY)))) as source:
+        replay = Replay(source, float("inf"), reach)
+        replay.clock = "hardware"
+        sidecar.replay(sidecar.add(replay, on_wall_clock=False), lambda seconds: False)
+    assert said == [f"replay: times are now of the {replay.clock}"]
+
+
 def test_congestion_that_comes_and_goes_is_one_finding() -> None:
     _, events = replayed(in_turn(*[HEALTHY, HEALTHY] + [CONGESTED, HEALTHY] * 5 + [HEALTHY] * 4))
     assert [event.event for event in events if event.event != "update"] == ["start", "end"]

@@ -88,6 +88,24 @@ def test_around_a_finding_stand_all_rows_in_full_and_say_of_which_finding_they_a
     assert rows["hops"].num_rows == 3 * rows["packets"].num_rows and rows["hops"]["queue_depth_raw"].to_numpy().max() == 79
 
 
+def test_what_came_to_a_port_of_reports_is_decoded_as_such_around_a_finding_too(tmp_path: Path) -> None:
+    port = int.from_bytes(TIMED[0][1][36:38], "big")
+    (tmp_path / "profile.toml").write_text("[detect]\nstructure = false\nint_ports = [4791]\n")
+    sidecar = Sidecar(tmp_path / "profile.toml", compiled=False)
+    recorder = Recorder(tmp_path, profile=lambda: sidecar.profile, report_ports=lambda: sidecar.report_ports)
+    sidecar.sinks.append(recorder)
+    sidecar.on_tick.append(recorder.reach)
+    with open_source(io.BytesIO(pcap(TIMED))) as source:
+        replay = recorder.tap(Replay(source, float("inf"), sidecar.reach, compiled=False))
+        sidecar.replay(sidecar.add(replay, on_wall_clock=False, report_port=port), lambda seconds: False)
+    sidecar.close()
+    (path,) = tmp_path.glob("*.pcapng")
+    packets, hops, reports = (
+        pyarrow.parquet.read_table(path.with_suffix("") / f"{table}.parquet").num_rows for table in ("packets", "hops", "reports")
+    )
+    assert hops == 3 * packets and reports == packets > 0
+
+
 def test_memory_for_packets_is_bounded(tmp_path: Path) -> None:
     recorder, _ = recorded(tmp_path, in_turn(CONGESTED), kept=100_000)
     assert sum(len(piece.data) for piece in recorder._pieces) <= 100_000 and len(recorder._pieces) > 1

@@ -79,8 +79,7 @@ def test_a_clock_that_was_set_back_makes_nobody_wait_for_it() -> None:
 def watched(machine: Relief | None, lost_at: int | None = None) -> tuple[Sidecar, list[str]]:
     """A sidecar of which packets were lost after so many seconds, and what it said of connections."""
     sidecar, said = Sidecar(relief=machine), list[str]()
-    if machine is not None:
-        sidecar.on_switch.append(lambda: said.append(machine.describe()))
+    sidecar.on_notice.append(said.append)
     began: list[int] = []
 
     def reach(now_ns: int) -> None:
@@ -107,14 +106,14 @@ def test_a_sidecar_that_loses_packets_polls_and_says_so_everywhere() -> None:
     exposition = pytest.importorskip("int_analyzer.sidecar.exposition", reason="needs the extra sidecar")
     web = pytest.importorskip("int_analyzer.sidecar.web", reason="needs the extra sidecar")
     sidecar, said = watched(Relief(), lost_at=5)
-    assert said == ["1 of 8 parts at a time are followed: 7 packets lost in a second"]
+    assert said == ["connections: 1 of 8 parts at a time are followed: 7 packets lost in a second"]
     tracking = roce_of(sidecar).tracking
     assert tracking.mode == "polling" and tracking.connections_share == 1
     # about half of the ten seconds were followed as a whole
     assert 0.3 < tracking.time_share < 0.8 and 0.3 < tracking.packets_share < 0.8
     assert roce_of(sidecar).directions == HOSTS
     assert page_document(sidecar)["roce"][0][1].startswith("polling, 1 of 8 at a time (7 packets lost in a second): 100 % of them, ")
-    assert web.health_of(sidecar) == ("degraded", [f"connections: {said[0]}"])
+    assert web.health_of(sidecar) == ("degraded", said)
     samples = {
         (sample.name, *sample.labels.values()): sample.value
         for family in exposition.Exposition(sidecar).collect()
@@ -129,7 +128,7 @@ def test_a_sidecar_that_loses_packets_polls_and_says_so_everywhere() -> None:
 def test_when_it_is_calm_all_are_followed_again_and_what_was_polled_is_still_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relief, "HOLD_NS", 3 * SECOND)
     sidecar, said = watched(Relief(), lost_at=SECONDS - 7)
-    assert len(said) == 2 and said[1] == "all are followed" and sidecar.connections == ALL
+    assert len(said) == 2 and said[1] == "connections: all are followed" and sidecar.connections == ALL
     assert roce_of(sidecar).tracking.mode == "polling"
     assert page_document(sidecar)["roce"][0][1].startswith("all again: ")
 

@@ -28,7 +28,7 @@ from int_analyzer.sidecar.lifetime import BYTES, NODE, PACKETS, PORT
 from int_analyzer.sidecar.page_document import darkest
 from int_analyzer.sidecar.server import Listening, Server
 from int_analyzer.sidecar.service import Sidecar
-from int_analyzer.sidecar.web import STALE_S
+from int_analyzer.sidecar.web import STALE_S, health_of
 
 
 @pytest.fixture(scope="module")
@@ -215,6 +215,12 @@ def test_a_token_that_is_none_is_refused(token: str, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(token + "\n")
     with pytest.raises(SourceError, match="a token has 16"):
         Server(Listening("127.0.0.1:0", token_file=tmp_path / "token"))
+
+
+def test_what_a_source_cannot_do_although_it_was_asked_for_is_degraded(congested: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert health_of(congested) == ("ok", [])
+    monkeypatch.setattr(congested.workers[0].intake, "unmet", "no hardware timestamps: the interface's clock is +37 s from this machine's")
+    assert health_of(congested) == ("degraded", ["replay: no hardware timestamps: the interface's clock is +37 s from this machine's"])
 
 
 def test_where_no_port_stands_out_none_is_dark() -> None:

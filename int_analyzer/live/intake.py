@@ -26,7 +26,7 @@ class Intake(Protocol):
     """A source of windows that ends when it is told to (`stop`), or when its capture does.
 
     name: as it is called in metrics; clock: whose times its packets have, and behind a colon why; losses: up to date after every window;
-    fault: what keeps it from reading at the moment, "" if nothing does.
+    fault: what keeps it from reading at the moment, "" if nothing does; unmet: what it was asked for and cannot do, though it reads.
     """
 
     name: str
@@ -35,6 +35,9 @@ class Intake(Protocol):
 
     @property
     def clock(self) -> str: ...
+
+    @property
+    def unmet(self) -> str: ...
 
     def windows(self) -> Iterator[Window]: ...
 

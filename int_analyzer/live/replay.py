@@ -54,6 +54,7 @@ class Replay:
         self.clock = "capture"
         self.losses = Losses()
         self.fault = ""
+        self.unmet = ""
         self._source = source
         self._speed = speed
         self._on_time = on_time

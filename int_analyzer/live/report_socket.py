@@ -86,6 +86,7 @@ class ReportSocket:
         self.clock = timestamp.KERNEL
         self.losses = Losses()
         self.fault = ""
+        self.unmet = ""
         self._stopping = Stopping()
         self._six = ":" in host
         self._socket = socket.socket(socket.AF_INET6 if self._six else socket.AF_INET, socket.SOCK_DGRAM)

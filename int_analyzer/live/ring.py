@@ -58,8 +58,10 @@ _OURS = 1
 _ARPHRD_ETHER, _ARPHRD_LOOPBACK, _ARPHRD_NONE = 1, 772, 0xFFFE
 _LINKS = {_ARPHRD_ETHER: ethernet.LINK_ETHERNET, _ARPHRD_LOOPBACK: ethernet.LINK_ETHERNET, _ARPHRD_NONE: ethernet.LINK_RAW}
 
-_SHED_FROM, _SHED_TO = 0.9, 0.6
-"""Shares of the ring: with more blocks waiting than the first, the oldest are let go of until the second is reached."""
+_SHED_TO = 0.5
+"""Share of the ring: when hardly a block is free, the oldest that wait are let go of until this is reached."""
+_SPARE, _SPARE_BLOCKS = 0.1, 3
+"""What is free then, of a large ring and of a small one: the kernel fills it while one block is read."""
 _LOOK_S = 1.0
 """How often the kernel's counters and the state of the interface are looked at."""
 
@@ -137,6 +139,7 @@ class Ring:
         self._program = program
         self._blocks = blocks
         self._block_bytes = block_bytes
+        self._spare = max(int(_SPARE * blocks), min(_SPARE_BLOCKS, blocks // 4))
         self._fast = compiled and not _jit.DISABLED
         self._restore = _jit.compiled(restore_tags) if compiled else restore_tags
         count = timestamp.count_hardware_times
@@ -151,6 +154,11 @@ class Ring:
     def clock(self) -> str:
         """Whose times the packets have, and why."""
         return self.stamps.describe()
+
+    @property
+    def unmet(self) -> str:
+        """Why the clock is not the one that was asked for."""
+        return self.stamps.unmet
 
     def stop(self) -> None:
         """End `windows` within a tenth of a second."""
@@ -187,7 +195,7 @@ class Ring:
                     break
                 poller.poll(RETIRE_MS)
                 continue
-            if int((self._status & _OURS).sum()) > _SHED_FROM * self._blocks:
+            if int((self._status & _OURS).sum()) > self._blocks - self._spare:
                 at = self._shed(at)
                 continue
             start = at * self._block_bytes

@@ -107,7 +107,7 @@ class Stamps:
             self._count(buffer, 0, 0)
 
     def look(self, ring: socket.socket, buffer: Any, first: int, stop: int, packets: int) -> None:
-        """Count the packets of a block by their clock, and leave the interface's if it does not keep the time."""
+        """Count the packets of a block by their clock, and leave the interface's, asked for or not, if it does not keep the time."""
         if self.clock == KERNEL:
             self.by_kernel += packets
             return
@@ -120,6 +120,11 @@ class Stamps:
             ring.setsockopt(_SOL_PACKET, _TIMESTAMP, 0)
             self.clock = KERNEL
             self.reason = f"the interface's clock is {ahead / 1e9:+.0f} s from this machine's: phc2sys(8) sets it"
+
+    @property
+    def unmet(self) -> str:
+        """Why the interface's times are not to be had although only they would do; "" if they are, or others will do."""
+        return f"no hardware timestamps: {self.reason}" if self._choice == HARDWARE and self.clock == KERNEL else ""
 
     def describe(self) -> str:
         """One phrase, that begins with the clock."""

@@ -78,7 +78,7 @@ def run(options: Options) -> None:
         stack.callback(sidecar.close)
         recorder = None
         if options.recordings is not None:
-            recorder = Recorder(options.recordings, profile=lambda: sidecar.profile)
+            recorder = Recorder(options.recordings, profile=lambda: sidecar.profile, report_ports=lambda: sidecar.report_ports)
             sidecar.sinks.append(recorder)
             sidecar.on_tick.append(recorder.reach)
         server = Server(options.listening) if options.listening is not None else None
@@ -101,9 +101,9 @@ def run(options: Options) -> None:
             stack.callback(server.close)
             server.start(sidecar)
             print(f"listening at {server.url}", file=sys.stderr)
-        if relief is not None and not options.screen:
-            sidecar.on_switch.append(lambda: print(f"connections: {relief.describe()}", file=sys.stderr))
-        if options.screen:
+        if not options.screen:
+            sidecar.on_notice.append(lambda line: print(line, file=sys.stderr))
+        else:
             from int_analyzer.sidecar.screen import Screen
 
             sidecar.on_tick.append(stack.enter_context(Screen(sidecar, sys.stdout)).show)

@@ -55,11 +55,16 @@ class Piece(NamedTuple):
 class Recorder:
     """A sink that records around each start. Intakes are tapped by `tap`. faults: recordings that could not be written.
 
-    profile: gives what the rows are decoded by.
+    profile, report_ports: give what the rows are decoded by.
     """
 
     def __init__(
-        self, folder: Path, budget: int = BUDGET_BYTES, kept: int = KEPT_BYTES, profile: Callable[[], Profile | None] = lambda: None
+        self,
+        folder: Path,
+        budget: int = BUDGET_BYTES,
+        kept: int = KEPT_BYTES,
+        profile: Callable[[], Profile | None] = lambda: None,
+        report_ports: Callable[[], Sequence[int]] = lambda: (),
     ) -> None:
         self.faults = 0
         self.fault = ""
@@ -67,6 +72,7 @@ class Recorder:
         self._budget = budget
         self._kept = kept
         self._profile = profile
+        self._report_ports = report_ports
         self._pieces: deque[Piece] = deque()
         self._bytes = 0
         self._lock = threading.Lock()
@@ -131,7 +137,7 @@ class Recorder:
         with replacing(path) as part, part.open("wb") as file:
             _write(file, pieces, start - BEFORE_NS, start + AFTER_NS, comment_of(event))
         with ParquetFolder(self._folder / name, said={"finding": event.finding["id"], "of": comment_of(event)}) as rows:
-            for batch in Reading([path], self._profile()):
+            for batch in Reading([path], self._profile(), report_ports=self._report_ports()):
                 rows.write(batch)
 
     def _fit(self) -> None:

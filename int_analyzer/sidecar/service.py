@@ -71,7 +71,7 @@ class Sidecar:
 
     connections: which are followed, by `relief` if there is one; stages: time and number of runs of what a tick does; reload_faults:
     profiles that were refused since the start; recent: the last events; on_second: called with every second that was closed, and its
-    state; on_switch: called when relief has changed what is followed; on_tick: called after a tick; over: a replay has come to its end;
+    state; on_notice: called with a line for the log; on_tick: called after a tick; over: a replay has come to its end;
     stopped: because somebody asked for it.
     """
 
@@ -104,11 +104,12 @@ class Sidecar:
         self.snapshot: Snapshot | None = None
         self.recent: deque[dict[str, Any]] = deque(maxlen=RECENT)
         self.on_second: list[Callable[[int, State], None]] = [self.history.add]
-        self.on_switch: list[Callable[[], None]] = []
+        self.on_notice: list[Callable[[str], None]] = []
         self.on_tick: list[Callable[[int], None]] = []
         self.over = False
         self.stopped = False
         self._load = Load()
+        self._clocks: list[str] = []
         self._lock = threading.Lock()
         self._next_ns = 0
         self._reached_ns = 0
@@ -122,6 +123,11 @@ class Sidecar:
         worker = Worker(intake, self.sliding, self.profile, self.compiled, on_wall_clock, report_port)
         self.workers.append(worker)
         return worker
+
+    @property
+    def report_ports(self) -> list[int]:
+        """UDP ports of which all that comes is a report."""
+        return [worker.report_port for worker in self.workers if worker.report_port is not None]
 
     def reload(self) -> None:
         """Read the profile again and go on with it; one that is not valid is refused and counted. What is known stays."""
@@ -171,6 +177,7 @@ class Sidecar:
             pieces = self.sliding.advance(now_ns)
             for piece in pieces:
                 self.lifetime.add(piece)
+            self._look_at_clocks()
             self._relieve(now_ns, sum(piece.connections.turns.packets for piece in pieces))
             end = self.sliding.end
             for number in range(max(before, end - SLICES) if before else end, end):
@@ -258,8 +265,19 @@ class Sidecar:
         if self.relief is not None and self.relief.look(now_ns, followable, *self._load.look(self.workers)):
             self.connections = self.relief.connections
             self.sliding.follow(self.connections.part)
-            for tell in self.on_switch:
-                tell()
+            self._notice(f"connections: {self.relief.describe()}")
+
+    def _look_at_clocks(self) -> None:
+        """Say so when a source has another clock than at the last look."""
+        clocks = [worker.intake.clock.partition(":")[0] for worker in self.workers]
+        for worker, before, clock in zip(self.workers, self._clocks or clocks, clocks, strict=True):
+            if clock != before:
+                self._notice(f"{worker.intake.name}: times are now of the {worker.intake.clock}")
+        self._clocks = clocks
+
+    def _notice(self, line: str) -> None:
+        for tell in self.on_notice:
+            tell(line)
 
     def _publish(self, now_ns: int, judgement: Judgement) -> None:
         lifetime = self.lifetime

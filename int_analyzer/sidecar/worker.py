@@ -37,7 +37,7 @@ class Worker(threading.Thread):
         self.sample_wanted = False
         self._sliding = sliding
         self._on_wall_clock = on_wall_clock
-        self._report_port = report_port
+        self.report_port = report_port
         self._decoder = Decoder(self._settings(profile), compiled=compiled)
 
     def use(self, profile: Profile) -> None:
@@ -46,8 +46,8 @@ class Worker(threading.Thread):
 
     def _settings(self, profile: Profile) -> Settings:
         made = profile.settings()
-        if self._report_port is not None:
-            made.port_roles[self._report_port] = ROLE_REPORT
+        if self.report_port is not None:
+            made.port_roles[self.report_port] = ROLE_REPORT
         return made
 
     def describe(self) -> str:
