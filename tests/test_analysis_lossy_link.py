@@ -55,6 +55,7 @@ def losses(view: View, rate: dict[tuple[int, int], float], background: float = 0
         events=rng.poisson(sizes * np.array(chance)),
         first_ns=START + np.arange(flows),
         last_ns=START + 1000 + np.arange(flows),
+        error_ns=np.zeros(flows, dtype=np.int64),
         src=view.flows.src,
         dst=view.flows.dst,
     )
@@ -203,6 +204,36 @@ def test_losses_of_a_view_are_retransmissions_begun_without_what_waited_for_a_re
     assert len(found.path) == flows - 1
     # 0 and 4 are RC, 1 and 3 are UC; 2 has changed its path
     assert found.events[:4].tolist() == [7, 11, 11, 6]
+
+
+def test_of_unreliable_transport_gaps_tell_when_with_their_error() -> None:
+    view, _ = fabric()
+    flows = len(view.flows.src)
+    found = losses_by_direction(
+        connected(
+            view,
+            transport=["RC", "UC"] * (flows // 2),
+            data=np.full(flows, 100),
+            first_rewind_ns=np.full(flows, START + 1),
+            last_rewind_ns=np.full(flows, START + 2),
+            first_gap_ns=np.full(flows, START + 30),
+            last_gap_ns=np.full(flows, START + 40),
+            longest_gap_ns=np.full(flows, 5000),
+        )
+    )
+    assert (found.first_ns - START).tolist()[:2] == [1, 30] and (found.last_ns - START).tolist()[:2] == [2, 40]
+    assert found.error_ns.tolist()[:2] == [0, 5000 + 1024]
+
+
+def test_a_link_that_loses_what_nobody_sends_again_is_told_with_when_that_may_have_begun() -> None:
+    view, _ = fabric()
+    gaps = dataclasses.replace(losses(view, {(1, 12): 0.01}), error_ns=np.full(len(view.flows.src), 6024))
+    found = find_lossy_link(view, None, gaps)
+    assert found is not None and (found.node_id, found.port_id) == (1, 12) and not found.resent
+    lossy = sorted(found.events_of)
+    assert found.start_ns == START + lossy[0] - 6024 and found.error_ns == 6024
+    assert "times that a packet is missing" in found.evidence[0]
+    assert "gaps in PSNs tell when: a packet was lost up to 6.02 µs before the next one came" in found.evidence
 
 
 @pytest.mark.parametrize(

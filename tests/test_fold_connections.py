@@ -436,6 +436,32 @@ def test_compiled_and_plain_rows_are_the_same() -> None:
     np.testing.assert_array_equal(plain.times.pool[: plain.times.used], compiled.times.pool[: compiled.times.used])
 
 
+def test_a_packet_that_never_came_was_lost_between_the_two_around_it() -> None:
+    wire = Wire(transport="UC")
+    before, lost, after = wire.message("write", 3, lost=(1,))
+    for _ in range(70):
+        wire.message("write", 3)
+    wire.wait(50 * US)
+    _, late = wire.message("write", 2, lost=(0,))
+    wire.wait(2_000 * US)
+    wire.message("send", 1)
+    view = folded(wire.packets).view().connections
+    assert view.unfilled.tolist() == [2]
+    first, last, longest = (int(column[0]) for column in (view.first_gap_ns, view.last_gap_ns, view.longest_gap_ns))
+    assert 0 <= after.time - first < 1024 and 0 <= late.time - last < 1024
+    assert longest == 52 * US and before.time < lost.time and first - longest <= lost.time <= first + 1024
+
+
+def test_a_gap_that_was_filled_late_is_no_loss() -> None:
+    wire = Wire(transport="UC")
+    sent = wire.message("write", 4)
+    wire.packets[1], wire.packets[2] = sent[2].at(sent[1].time), sent[1].at(sent[2].time)
+    for _ in range(70):
+        wire.message("write", 3)
+    view = folded(wire.packets).view().connections
+    assert (view.unfilled[0], view.first_gap_ns[0], view.last_gap_ns[0]) == (0, 0, 0)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_garbage_is_survived_and_is_the_same_garbage_in_both_lives(seed: int) -> None:
     rng = np.random.default_rng(seed)

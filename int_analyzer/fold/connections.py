@@ -27,7 +27,7 @@ from int_analyzer.fold.flows import address
 from int_analyzer.fold.histogram import Histograms
 from int_analyzer.fold.journal import Journal
 from int_analyzer.fold.messages import HISTOGRAMS, SAMPLES
-from int_analyzer.fold.order import FAR, old_holes
+from int_analyzer.fold.order import FAR, give_up_all, give_up_old, note_gap
 from int_analyzer.fold.pairing import HINTS, VERIFIED
 from int_analyzer.fold.polling import FIRST_SUBSET, FOLLOWED, PASSED, SUBSETS, Turns
 from int_analyzer.fold.table import N_WORK, Table
@@ -45,7 +45,7 @@ _COUNTED = [
 ]
 _UNDER_WAY = [words.OPEN, words.OLDEST, words.PENDING, words.REFUSED, words.ACKED, words.SLACK, words.MARKED_NS, words.RESPONDING]
 _LARGEST = [words.LAST_NS, words.LAST_REWIND_NS, words.FCT_MAX, words.ONE_SIDED_MAX, words.RTT_MAX, words.CNP_DELAY_MAX]
-_LARGEST += [words.CNP_PEAK, words.RESENT_PPM_MAX]
+_LARGEST += [words.CNP_PEAK, words.RESENT_PPM_MAX, words.LAST_GAP_NS, words.LONGEST_GAP_NS]
 _WINDOW = [words.CNP_WINDOW, words.CNP_IN_WINDOW, words.CNP_IDENTITY, words.CNP_NS]
 _ORDER_COUNTED = [words.DATA, words.RETRANSMITTED, words.OUT_OF_ORDER, words.DUPLICATES, words.UNFILLED, words.REWINDS, words.RESTARTS]
 _ORDER_PLACED = [words.NEXT, words.LAST, words.FILLS, words.REWINDING, words.EXPECTED, words.IDENTITY, words.STATIC, words.BEGIN]
@@ -178,6 +178,8 @@ class Connections:
         closed = self.copy()
         closed._close_one_sided()
         rows = closed.directions.data
+        for order, window in _ORDERS:
+            give_up_old(rows, order, window)
         version = rows[:, words.QUEUE_PAIR] >> VERSION_SHIFT
         sources, targets = (
             _addresses(version, rows[:, [words.SRC_HI, words.SRC_LO]]),
@@ -203,7 +205,10 @@ class Connections:
             retransmitted=both(words.RETRANSMITTED),
             out_of_order=both(words.OUT_OF_ORDER),
             duplicates=both(words.DUPLICATES),
-            unfilled=both(words.UNFILLED) + sum(old_holes(rows[:, at : at + WINDOW], rows[:, words.LAST_NS]) for _, at in _ORDERS),
+            unfilled=both(words.UNFILLED),
+            first_gap_ns=rows[:, words.FIRST_GAP_NS].copy(),
+            last_gap_ns=rows[:, words.LAST_GAP_NS].copy(),
+            longest_gap_ns=rows[:, words.LONGEST_GAP_NS].copy(),
             rewinds=both(words.REWINDS),
             first_rewind_ns=_earliest(requests[:, words.FIRST_REWIND_NS], responses[:, words.FIRST_REWIND_NS]),
             last_rewind_ns=rows[:, words.LAST_REWIND_NS].copy(),
@@ -265,9 +270,8 @@ class Connections:
         self._close_one_sided()
         rows = self.directions.data
         for order, window in _ORDERS:
-            holes = rows[:, window : window + WINDOW]
-            rows[:, order + words.UNFILLED] += old_holes(holes, rows[:, words.LAST_NS])
-            holes[:] = 0
+            give_up_old(rows, order, window)
+            rows[:, window : window + WINDOW] = 0
             rows[:, [order + word for word in _ORDER_PLACED]] = 0
         rows[:, words.FORGOTTEN] += rows[:, words.OPEN]
         rows[:, _UNDER_WAY] = 0
@@ -327,6 +331,7 @@ def _joined(mine: Any, theirs: Any) -> Any:
     row[_LARGEST] = np.maximum(row[_LARGEST], mine[_LARGEST])
     row[words.FIRST_NS] = mine[words.FIRST_NS]
     row[words.TRANSPORTS] |= mine[words.TRANSPORTS]
+    row[words.FIRST_GAP_NS] = _earliest(mine[words.FIRST_GAP_NS], theirs[words.FIRST_GAP_NS])
     row[words.MTU] = theirs[words.MTU] or mine[words.MTU]
     if mine[words.RTT_COUNT] and (not theirs[words.RTT_COUNT] or mine[words.RTT_MIN] < theirs[words.RTT_MIN]):
         row[words.RTT_MIN] = mine[words.RTT_MIN]
@@ -365,10 +370,16 @@ def _join_orders(row: Any, mine: Any, theirs: Any, order: int, window: int) -> N
     if mine[order + words.NEXT] == 0:
         return
     row[order + words.BEGIN] = mine[order + words.BEGIN]
-    row[order + words.UNFILLED] += np.count_nonzero((mine[window : window + WINDOW] >> 24) & 3 == 2)
+    given_up = mine.copy()
+    give_up_all(given_up, order, window)
+    row[order + words.UNFILLED] += given_up[order + words.UNFILLED] - mine[order + words.UNFILLED]
+    row[words.FIRST_GAP_NS] = _earliest(row[words.FIRST_GAP_NS], given_up[words.FIRST_GAP_NS])
+    row[words.LAST_GAP_NS] = max(row[words.LAST_GAP_NS], given_up[words.LAST_GAP_NS])
     gap = distance(int(theirs[order + words.BEGIN]), int(mine[order + words.NEXT]))
     if order == REQUESTS and 0 < gap < FAR:
         row[order + words.UNFILLED] += gap
+        note_gap(row[None], 0, int(theirs[words.FIRST_NS]))
+        row[words.LONGEST_GAP_NS] = max(row[words.LONGEST_GAP_NS], theirs[words.FIRST_NS] - mine[words.LAST_NS])
 
 
 def _join_runs(row: Any, mine: Any, theirs: Any) -> None:

@@ -48,8 +48,10 @@ ACCOUNTS, ACCOUNT_WORDS = RUNS + RUN_WORDS * OPEN_RUNS, 8
 RARE = ACCOUNTS + 2 * ACCOUNT_WORDS
 CNP_WINDOW, CNP_IN_WINDOW, CNP_PEAK, CNP_DELAY_MIN, CNP_IDENTITY, CNP_NS = range(RARE, RARE + 6)
 ICRC_RIGHT, ICRC_WRONG, ICRC_UNCHECKED, RESENT_MESSAGES, RESENT_PPM_MAX = range(RARE + 6, RARE + 11)
+FIRST_GAP_NS, LAST_GAP_NS, LONGEST_GAP_NS = range(RARE + 11, RARE + 14)
 """CNP_NS and CNP_IDENTITY are of the last CNP, CNP_WINDOW its time ÷ notification.WINDOW_NS; RESENT_PPM_MAX: the largest share of
-retransmissions in a message, in millionths."""
+retransmissions in a message, in millionths. FIRST_GAP_NS and LAST_GAP_NS are of the packets behind the first and the last hole that stayed
+unfilled, 0 for none; LONGEST_GAP_NS: the longest time from the packet before a hole to the one behind it."""
 HASH = RARE + 15
 WIDTH, KEY_WORDS = HASH + 1, 5
 

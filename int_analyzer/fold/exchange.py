@@ -155,7 +155,8 @@ def fold_roce(
         at = find_direction(rows, index, pairs, pair_index, work, columns, row, packet, get(columns, "roce.dest_qp", row))
         time = max(get(columns, "packets.time_ns", packet), 0)
         rows[at, PACKETS] += 1
-        rows[at, LAST_NS] = max(rows[at, LAST_NS], time)
+        latest = rows[at, LAST_NS]
+        rows[at, LAST_NS] = max(latest, time)
         if time < rows[at, FIRST_NS] and time > 0:
             rows[at, FIRST_NS] = time
         if get(columns, "packets.ecn", packet) == _CE:
@@ -169,9 +170,9 @@ def fold_roce(
         if meaning & NOTIFICATION == 0:
             rows[at, TRANSPORTS] |= 1 << (get(columns, "roce.opcode", row) >> 5)
         if meaning & REQUEST != 0:
-            _count_request(rows, hints, blocks, pool, marks, log, work, columns, row, at, meaning, time)
+            _count_request(rows, hints, blocks, pool, marks, log, work, columns, row, at, meaning, latest, time)
         elif meaning & (RESPONSE | ACKNOWLEDGE) != 0:
-            _count_answer(rows, hints, blocks, pool, marks, answers, log, work, columns, row, at, meaning, time)
+            _count_answer(rows, hints, blocks, pool, marks, answers, log, work, columns, row, at, meaning, latest, time)
         elif meaning & NOTIFICATION != 0:
             count_notification(rows, at, _identity(columns, packet), time)
         else:
@@ -220,7 +221,19 @@ def _take_slack(rows: Any, at: int, ahead: int) -> None:
 
 @inlined
 def _count_request(
-    rows: Any, hints: Any, blocks: Any, pool: Any, marks: Any, log: Any, work: Any, columns: Any, row: int, at: int, meaning: int, time: int
+    rows: Any,
+    hints: Any,
+    blocks: Any,
+    pool: Any,
+    marks: Any,
+    log: Any,
+    work: Any,
+    columns: Any,
+    row: int,
+    at: int,
+    meaning: int,
+    latest: int,
+    time: int,
 ) -> None:
     packet, psn, size = get(columns, "roce.packet", row), get(columns, "roce.psn", row) & PSN_MASK, _payload_bytes(columns, row)
     count, length, slack = 1, 0, 0
@@ -246,7 +259,7 @@ def _count_request(
         rows[at, PENDING] = 0
     pending = rows[at, PENDING] != 0
     sent_again = rows[at, REQUESTS + RETRANSMITTED]
-    seen, rewound = place(rows, at, REQUESTS, REQUEST_WINDOW, psn, count, True, _identity(columns, packet), pending, time)
+    seen, rewound = place(rows, at, REQUESTS, REQUEST_WINDOW, psn, count, True, _identity(columns, packet), pending, latest, time)
     if seen == COPY or seen == STRAY:
         return
     rows[at, BYTES] += size
@@ -291,6 +304,7 @@ def _count_answer(
     row: int,
     at: int,
     meaning: int,
+    latest: int,
     time: int,
 ) -> None:
     packet, psn, size = get(columns, "roce.packet", row), get(columns, "roce.psn", row) & PSN_MASK, _payload_bytes(columns, row)
@@ -300,7 +314,7 @@ def _count_answer(
     # Of a message that began before this state only a part is here: it is answered all the same.
     closed = _closed(rows, peer) if peer >= 0 else 0
     if meaning & RESPONSE != 0:
-        _count_response(rows, marks, log, work, columns, row, packet, at, meaning, psn, size, time)
+        _count_response(rows, marks, log, work, columns, row, packet, at, meaning, psn, size, latest, time)
         if peer >= 0:
             if meaning & (BEGINS | ENDS) < ENDS and size > 0 and rows[peer, MTU] == 0:
                 rows[peer, MTU] = size
@@ -350,12 +364,24 @@ def _closed(rows: Any, at: int) -> int:
 
 @inlined
 def _count_response(
-    rows: Any, marks: Any, log: Any, work: Any, columns: Any, row: int, packet: int, at: int, meaning: int, psn: int, size: int, time: int
+    rows: Any,
+    marks: Any,
+    log: Any,
+    work: Any,
+    columns: Any,
+    row: int,
+    packet: int,
+    at: int,
+    meaning: int,
+    psn: int,
+    size: int,
+    latest: int,
+    time: int,
 ) -> None:
     """Place a READ response; other requests take the PSNs between one READ's and the next, so that only within one a hole is a hole."""
     holes = rows[at, RESPONDING] != 0 and meaning & BEGINS == 0
     told, begin = False, 0
-    seen, _ = place(rows, at, RESPONSES, RESPONSE_WINDOW, psn, 1, holes, _identity(columns, packet), False, time)
+    seen, _ = place(rows, at, RESPONSES, RESPONSE_WINDOW, psn, 1, holes, _identity(columns, packet), False, latest, time)
     if seen == COPY or seen == STRAY:
         return
     rows[at, BYTES] += size

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.fold.direction import (
     BEGIN,
@@ -21,10 +23,14 @@ from int_analyzer.fold.direction import (
     DUPLICATES,
     EXPECTED,
     FILLS,
+    FIRST_GAP_NS,
     FIRST_REWIND_NS,
     IDENTITY,
     LAST,
+    LAST_GAP_NS,
+    LAST_NS,
     LAST_REWIND_NS,
+    LONGEST_GAP_NS,
     NEXT,
     OUT_OF_ORDER,
     PSN_MASK,
@@ -46,6 +52,9 @@ FAR = 1 << 16
 REORDER_NS = 1_000_000
 """Paths of one fabric differ by less: 1 ms is more than a switch's buffer holds at 10 Gbit/s."""
 
+GAP_STEP_NS = 1 << 10
+"""The time of a hole is known in steps of this."""
+
 # A word of the window: PSN, state, and by state the identity or 2^-10 × the time of the hole.
 _SEEN, _HOLE, _TAKEN = 1 << 24, 2 << 24, 3 << 24
 _STATE = 3 << 24
@@ -57,10 +66,39 @@ TTL_SHIFT, IDENTIFIED = 16, 1 << 24
 _IDENTIFICATION = 0xFFFF
 
 
-def old_holes(windows: Any, last_ns: Any) -> Any:
-    """Holes in each window (int64[n, WINDOW]) that will hardly be filled, being so old when the last packet came (int64[n]): int64[n]."""
-    age = ((last_ns[:, None] >> 10) - (windows >> _SHIFT)) & _TIME
-    return ((windows & _STATE == _HOLE) & (age << 10 > REORDER_NS)).sum(axis=1)
+def give_up_old(rows: Any, order: int, window: int) -> None:
+    """Count holes (of rows int64[n, WIDTH]) as unfilled that are so old when the last packet came that they will hardly be filled."""
+    words = rows[:, window : window + WINDOW]
+    age = ((rows[:, LAST_NS, None] >> 10) - (words >> _SHIFT)) & _TIME
+    old = (words & _STATE == _HOLE) & (age << 10 > REORDER_NS)
+    for at, slot in np.argwhere(old).tolist():
+        _give_up(rows, at, order, int(words[at, slot]))
+        words[at, slot] = 0
+
+
+def give_up_all(row: Any, order: int, window: int) -> None:
+    """Count all holes of one row (int64[WIDTH]) as unfilled, and forget them."""
+    words = row[window : window + WINDOW]
+    for slot in np.flatnonzero(words & _STATE == _HOLE).tolist():
+        _give_up(row[None], 0, order, int(words[slot]))
+        words[slot] = 0
+
+
+@inlined
+def note_gap(rows: Any, at: int, time: int) -> None:
+    """A packet that came at this time is behind a hole that stays unfilled."""
+    if time > 0 and (rows[at, FIRST_GAP_NS] == 0 or time < rows[at, FIRST_GAP_NS]):
+        rows[at, FIRST_GAP_NS] = time
+    rows[at, LAST_GAP_NS] = max(rows[at, LAST_GAP_NS], time)
+
+
+@kernel
+def _give_up(rows: Any, at: int, order: int, word: int) -> None:
+    """Count a hole as unfilled, at the time when it arose, which its word tells to 1 µs."""
+    rows[at, order + UNFILLED] += 1
+    latest = rows[at, LAST_NS] >> 10
+    age = (latest - (word >> _SHIFT)) & _TIME
+    note_gap(rows, at, max(latest - age, 0) << 10)
 
 
 @inlined
@@ -68,7 +106,7 @@ def _set(rows: Any, at: int, order: int, window: int, psn: int, word: int) -> No
     """Put a word into the window; a hole that it pushes out was never filled."""
     slot = window + (psn & (WINDOW - 1))
     if rows[at, slot] & _STATE == _HOLE:
-        rows[at, order + UNFILLED] += 1
+        _give_up(rows, at, order, rows[at, slot])
     rows[at, slot] = word | psn
 
 
@@ -77,7 +115,7 @@ def _begin(rows: Any, at: int, order: int, window: int) -> None:
     """Forget the window: holes in it stay unfilled."""
     for slot in range(window, window + WINDOW):
         if rows[at, slot] & _STATE == _HOLE:
-            rows[at, order + UNFILLED] += 1
+            _give_up(rows, at, order, rows[at, slot])
         rows[at, slot] = 0
 
 
@@ -90,11 +128,15 @@ def restart(rows: Any, at: int, order: int, window: int) -> None:
 
 
 @kernel
-def _leave_gap(rows: Any, at: int, order: int, window: int, psn: int, missing: int, holes: bool, time: int) -> None:
+def _leave_gap(rows: Any, at: int, order: int, window: int, psn: int, missing: int, holes: bool, before: int, time: int) -> None:
     """Note that so many PSNs before `psn` did not come yet, or (not `holes`) that nothing is known of them."""
+    if holes and before > 0:
+        rows[at, LONGEST_GAP_NS] = max(rows[at, LONGEST_GAP_NS], time - before)
     word = _HOLE | (((time >> 10) & _TIME) << _SHIFT) if holes else 0
     if missing > WINDOW:
-        rows[at, order + UNFILLED] += missing - WINDOW if holes else 0
+        if holes:
+            rows[at, order + UNFILLED] += missing - WINDOW
+            note_gap(rows, at, time)
         missing = WINDOW
     for back in range(missing, 0, -1):
         _set(rows, at, order, window, (psn - back) & PSN_MASK, word)
@@ -102,12 +144,12 @@ def _leave_gap(rows: Any, at: int, order: int, window: int, psn: int, missing: i
 
 @inlined
 def place(
-    rows: Any, at: int, order: int, window: int, psn: int, count: int, holes: bool, identity: int, pending: bool, time: int
+    rows: Any, at: int, order: int, window: int, psn: int, count: int, holes: bool, identity: int, pending: bool, before: int, time: int
 ) -> tuple[int, bool]:
     """What this packet is to its direction, and whether it begins a rewind.
 
     order and window: first words of both in row `at`; count: PSNs that the packet takes; holes: a gap before it means that packets are
-    missing; pending: a NAK waits for a retransmission.
+    missing; pending: a NAK waits for a retransmission; before and time: of the last packet in this direction, and of this one.
     """
     known = rows[at, order + NEXT]
     if known == 0:
@@ -126,7 +168,7 @@ def place(
         return RESTARTED, False
     if ahead >= 0:
         if ahead > 0:
-            _leave_gap(rows, at, order, window, psn, ahead, holes, time)
+            _leave_gap(rows, at, order, window, psn, ahead, holes, before, time)
         _advance(rows, at, order, window, psn, count, identity)
         return NEW, False
     return _place_behind(rows, at, order, window, psn, -ahead, identity, pending, time)

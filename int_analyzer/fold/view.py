@@ -147,6 +147,9 @@ class ConnectionView:
     out_of_order: Array  # behind a higher PSN, and no retransmission
     duplicates: Array  # copies from another mirror point
     unfilled: Array  # PSNs that never came within the window: lost before the mirror, or by it
+    first_gap_ns: Array  # capture time of the packets behind the first and the last of these gaps, to 1 µs; 0 if none
+    last_gap_ns: Array
+    longest_gap_ns: Array  # longest time from the packet before a gap to the one behind it: a packet was lost so long before at most
     rewinds: Array  # go-back-N or selective: how often retransmission began
     first_rewind_ns: Array  # capture time, 0 if none
     last_rewind_ns: Array

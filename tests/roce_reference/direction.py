@@ -22,6 +22,7 @@ class Direction:
         self.peer: Direction | None = None
         self.matches = self.misses = 0
         self.acked: int | None = None
+        self.latest = self.before = 0  # time of the last packet, and of that before
         self.pending: tuple[int, int] | None = None
         self.mtu = 0
         self.slack = 0

@@ -29,7 +29,9 @@ def _told(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, Any
         counters, requests, responses = direction.counters, direction.requests.counters, direction.responses.counters
         last = max(packet.time for packet in packets if packet.key == key)
         for order in (direction.requests, direction.responses):
-            order.counters["unfilled"] += sum((last >> 10) - (time >> 10) << 10 > REORDER_NS for time in order.holes.values())
+            old = [time for time in order.holes.values() if (last >> 10) - (time >> 10) << 10 > REORDER_NS]
+            order.counters["unfilled"] += len(old)
+            order.gaps += old
         result[key] = {
             "peer": direction.peer.key if direction.peer is not None else None,
             "matches": direction.matches if direction.peer is not None else 0,
@@ -39,6 +41,10 @@ def _told(packets: Sequence[Packet]) -> dict[tuple[str, str, int], dict[str, Any
             },
             **{what: counters[what] for what in ("packets", "bytes", "timeouts", "nak", "rnr", "other", "acks", "ce", "partial")},
             **{what: counters[what] for what in ("send", "write", "read", "atomic", "immediates", "invalidates", "completed_bytes")},
+            "gaps": (
+                *_span([time >> 10 << 10 for time in (*direction.requests.gaps, *direction.responses.gaps)]),
+                max(direction.requests.longest, direction.responses.longest),
+            ),
             "rewound": _span([*direction.requests.rewound, *direction.responses.rewound]),
             "cnp": (len(direction.notified), _densest(direction.notified)),
             "cnp_delays": (len(delays := direction.delays), sum(delays), min(delays, default=0), max(delays, default=0)),
@@ -91,6 +97,8 @@ def _added(what: str, before: Any, now: Any) -> Any:
         return now
     if what == "rewound":
         return _span([time for time in (*before, *now) if time])
+    if what == "gaps":
+        return *_span([time for time in (*before[:2], *now[:2]) if time]), max(before[2], now[2])
     if what in ("fct", "one_sided"):
         return before[0] + now[0], before[1] + now[1], max(before[2], now[2])
     if what in ("resent", "cnp"):

@@ -30,6 +30,7 @@ def known(view: View) -> dict[tuple[str, str, int], dict[str, Any]]:
             "verified": bool(seen.verified[row]),
             **{what: int(getattr(seen, names.get(what, what))[row]) for what in plain},
             **{kind: int(counts[row]) for kind, counts in seen.messages.items()},
+            "gaps": at(row, seen.first_gap_ns, seen.last_gap_ns, seen.longest_gap_ns),
             "rewound": at(row, seen.first_rewind_ns, seen.last_rewind_ns),
             "cnp": at(row, seen.cnp_packets, seen.cnp_peak),
             "cnp_delays": at(row, seen.cnp_delay_count, seen.cnp_delay_sum, seen.cnp_delay_min, seen.cnp_delay_max),

@@ -25,6 +25,8 @@ class Order:
     late_run: int = 0
     rewinding: bool = False
     rewound: list[int] = field(default_factory=list)
+    gaps: list[int] = field(default_factory=list)  # when holes arose that stayed unfilled
+    longest: int = 0
 
     def unwrap(self, psn: int) -> int:
         """The number nearest to the next one that has this PSN."""
@@ -36,7 +38,7 @@ class Order:
         gone = [psn for psn in self.holes if psn < before]
         self.counters["unfilled"] += len(gone)
         for psn in gone:
-            del self.holes[psn]
+            self.gaps.append(self.holes.pop(psn))
 
     def restart(self) -> None:
         """What comes next is the first packet of a new connection."""
@@ -55,8 +57,8 @@ class Order:
         self.counters["data"] += 1
         self.last_behind, self.late_run, self.rewinding, self.stray = None, 0, False, None
 
-    def place(self, packet: Packet, count: int, holes: bool, pending: bool) -> tuple[str, int, bool]:
-        """What the packet is, its unwrapped PSN, and whether it begins a rewind."""
+    def place(self, packet: Packet, count: int, holes: bool, pending: bool, before: int) -> tuple[str, int, bool]:
+        """What the packet is, its unwrapped PSN, and whether it begins a rewind; `before`: time of the packet before."""
         if self.next is None:
             psn = packet.psn + WRAP
             self.advance(packet, psn, count)
@@ -73,6 +75,7 @@ class Order:
             return "restarted", psn, False
         if psn >= self.next:
             if holes:
+                self.longest = max(self.longest, packet.time - before) if psn > self.next and before else self.longest
                 self.holes |= dict.fromkeys(range(self.next, psn), packet.time)
             self.advance(packet, psn, count)
             return "new", psn, False

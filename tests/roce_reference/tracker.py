@@ -25,6 +25,7 @@ class Tracker:
     def count(self, packet: Packet) -> None:
         direction = self.directions.setdefault(packet.key, Direction(packet.key))
         direction.counters["packets"] += 1
+        direction.before, direction.latest = direction.latest, max(direction.latest, packet.time)
         if packet.ecn == 3:
             direction.counters["ce"] += 1
             if direction.marked is None:
@@ -66,7 +67,7 @@ class Tracker:
             order.restart()
             direction.pending = None
         pending, sent_again = direction.pending is not None, order.counters["retransmitted"]
-        what, psn, rewound = order.place(packet, count, True, pending)
+        what, psn, rewound = order.place(packet, count, True, pending, direction.before)
         if what in ("copy", "stray"):
             return
         direction.counters["bytes"] += packet.size
@@ -142,7 +143,7 @@ class Tracker:
         if paired and peer is not None:
             peer.abandon(peer.requests.unwrap(packet.psn))
         starts, ends = packet.what in ("response first", "response only"), packet.what in ("response last", "response only")
-        what, _, _ = direction.responses.place(packet, 1, direction.responding and not starts, False)
+        what, _, _ = direction.responses.place(packet, 1, direction.responding and not starts, False, direction.before)
         if what not in ("copy", "stray"):
             direction.counters["bytes"] += packet.size
             if what != "repeated":

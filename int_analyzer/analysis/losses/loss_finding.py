@@ -52,7 +52,7 @@ def _finding(view: View, profile: Profile, link: LossyLink, messages: Messages) 
         end_ns=link.end_ns,
         confidence=round(BEST * link.confidence, 3),
         impact=float(link.events),
-        impact_unit="times packets had to be sent again",
+        impact_unit="times packets had to be sent again" if link.resent else "packets missing",
         peak_depth=None,
         peak_depth_ns=None,
         depth_unit=RAW,

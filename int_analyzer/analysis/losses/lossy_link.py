@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.wording import plain
+from int_analyzer.fold.order import GAP_STEP_NS
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
 
@@ -58,8 +59,9 @@ class Losses:
     path: Any
     packets: Any
     events: Any
-    first_ns: Any  # capture time of the first and the last event, 0 where unknown
+    first_ns: Any  # capture time of the first and the last event, 0 where unknown; of a gap, of the packet behind it
     last_ns: Any
+    error_ns: Any  # so much earlier an event may have been; only of gaps
     src: list[str]
     dst: list[str]
 
@@ -84,6 +86,8 @@ class LossyLink:
     doubt: str  # in words, what explains the losses as well; "" if nothing does
     start_ns: int
     end_ns: int
+    error_ns: int  # so much earlier it may have begun
+    resent: bool  # events are retransmissions, not gaps
     events_of: dict[int, int]
     """Events by flow (row in FlowView), most first."""
     flows: list[int]
@@ -93,18 +97,18 @@ class LossyLink:
 def losses_by_direction(view: View) -> Losses:
     """What the connections of a view tell of loss: how often retransmission began; of unreliable transport, gaps."""
     seen, flows = view.connections, view.flows
-    events = np.maximum(seen.rewinds - seen.rnr_naks, 0)
     unreliable = np.array([name == "UC" for name in seen.transport], dtype=bool)
-    events = np.where(unreliable, seen.unfilled, events)
+    events = np.where(unreliable, seen.unfilled, np.maximum(seen.rewinds - seen.rnr_naks, 0))
+    first, last = np.where(unreliable, seen.first_gap_ns, seen.first_rewind_ns), np.where(unreliable, seen.last_gap_ns, seen.last_rewind_ns)
     known = np.nonzero((seen.flow >= 0) & (seen.data > 0))[0]
     known = known[flows.path[seen.flow[known]] >= 0]
     stayed = known[flows.path_changes[seen.flow[known]] == 0]
-    moved = known[_moved_cleanly(view, known, events[known])]
+    moved = known[_moved_cleanly(view, seen.flow[known], events[known], first[known], last[known])]
     change = flows.path_change_ns[seen.flow[moved]]
     begin, end = flows.first_ns[seen.flow[moved]], flows.last_ns[seen.flow[moved]]
     before = (seen.data[moved] * ((change - begin) / np.maximum(end - begin, 1))).astype(np.int64)
     # One of the times is that of the change itself: what was on its way then.
-    events_before = np.maximum(events[moved] - (seen.last_rewind_ns[moved] >= change), 0)
+    events_before = np.maximum(events[moved] - (last[moved] >= change), 0)
     rows = np.concatenate((stayed, moved, moved))
     none = np.zeros(len(moved), dtype=np.int64)
     return Losses(
@@ -112,20 +116,19 @@ def losses_by_direction(view: View) -> Losses:
         path=np.concatenate((flows.path[seen.flow[stayed]], flows.path_before[seen.flow[moved]], flows.path[seen.flow[moved]])),
         packets=np.concatenate((seen.data[stayed], before, seen.data[moved] - before)),
         events=np.concatenate((events[stayed], events_before, none)),
-        first_ns=np.concatenate((seen.first_rewind_ns[stayed], seen.first_rewind_ns[moved], none)),
-        last_ns=np.concatenate((seen.last_rewind_ns[stayed], np.minimum(seen.last_rewind_ns[moved], change), none)),
+        first_ns=np.concatenate((first[stayed], first[moved], none)),
+        last_ns=np.concatenate((last[stayed], np.minimum(last[moved], change), none)),
+        error_ns=np.where(unreliable, seen.longest_gap_ns + GAP_STEP_NS, 0)[rows],
         src=[seen.src[row] for row in rows.tolist()],
         dst=[seen.dst[row] for row in rows.tolist()],
     )
 
 
-def _moved_cleanly(view: View, known: Any, events: Any) -> Any:
-    """bool[n]: directions (rows of ConnectionView) that changed their path once and, if they lost packets, did so before that."""
-    seen, flows = view.connections, view.flows
-    flow = seen.flow[known]
+def _moved_cleanly(view: View, flow: Any, events: Any, first: Any, last: Any) -> Any:
+    """bool[n]: flows (rows of FlowView) that changed their path once and, if they lost packets, did so before that."""
+    flows = view.flows
     change = flows.path_change_ns[flow]
     once = (flows.path_changes[flow] == 1) & (flows.path_before[flow] >= 0) & (change > 0)
-    first, last = seen.first_rewind_ns[known], seen.last_rewind_ns[known]
     return once & ((events == 0) | ((first > 0) & (first < change) & (last < change + SETTLED_NS)))
 
 
@@ -151,7 +154,8 @@ def find_lossy_link(
     ratio, elsewhere = lost / inside, (events - lost) / (total - inside) if total > inside else float("inf")
     lossy = rows[losses.events[rows] > 0]
     lossy = lossy[np.argsort(-losses.events[lossy], kind="stable")]
-    begun = losses.first_ns[lossy][losses.first_ns[lossy] > 0]
+    timed = lossy[losses.first_ns[lossy] > 0]
+    error = int(losses.error_ns[lossy].max(initial=0))
     expected = float((1 - np.exp(-ratio * losses.packets[rows])).sum())
     if (
         gains[best] < certain + np.log(len(gains))
@@ -178,11 +182,14 @@ def find_lossy_link(
         share=share,
         rivals=rivals,
         confidence=confidence,
-        evidence=_evidence(lost, events, ratio, elsewhere, len(lossy), len(rows), host, resent=len(begun) > 0),
+        evidence=_evidence(lost, events, ratio, elsewhere, len(lossy), len(rows), host, error),
         doubt=name_rivals(profile or Profile(), rivals),
-        # Of unreliable transport no time of a loss is known.
-        start_ns=int(begun.min()) if len(begun) else int(view.flows.first_ns[losses.flow[lossy]].min()),
+        start_ns=int((losses.first_ns - losses.error_ns)[timed].min())
+        if len(timed)
+        else int(view.flows.first_ns[losses.flow[lossy]].min()),
         end_ns=int(losses.last_ns[lossy].max()) or int(view.flows.last_ns[losses.flow[lossy]].max()),
+        error_ns=error,
+        resent=error == 0,
         events_of=dict(zip(losses.flow[lossy].tolist(), losses.events[lossy].tolist(), strict=True)),
         flows=sorted(set(losses.flow[rows].tolist())),
     )
@@ -236,13 +243,15 @@ def name_rivals(profile: Profile, rivals: list[Link]) -> str:
     return f"as good an explanation: {names}{more}, which the same connections cross"
 
 
-def _evidence(lost: int, events: int, ratio: float, elsewhere: float, lossy: int, directions: int, host: bool, resent: bool) -> list[str]:
+def _evidence(lost: int, events: int, ratio: float, elsewhere: float, lossy: int, directions: int, host: bool, error_ns: int) -> list[str]:
     clean = f"against {plain(elsewhere, 2)} on other paths" if elsewhere > 0 else "and none on other paths"
     evidence = [
-        f"{lost} of {events} times that {'a sender retransmitted' if resent else 'a packet is missing'}, its path crossed this link",
+        f"{lost} of {events} times that {'a packet is missing' if error_ns else 'a sender retransmitted'}, its path crossed this link",
         f"{plain(ratio, 2)} times per packet there {clean}",
         f"{lossy} of the {directions} connections over it are affected",
     ]
+    if error_ns:
+        evidence.append(f"gaps in PSNs tell when: a packet was lost up to {plain(error_ns / 1000)} µs before the next one came")
     if host:
         evidence.append("all of these share a host: it, or its own cable, may be the cause")
     return evidence

@@ -59,7 +59,8 @@ def describe_recovery(view: View, throughput: Throughput, link: LossyLink) -> li
         went = f": {moved} of its {len(link.flows)} connections go another way since" if moved else ""
         sentences.append(f"nothing crosses it after {moment(view, seen)}{went}")
     if last - link.end_ns > LEFT_NS and throughput.since is not None:
-        text = f"recovered: no retransmission begins on these connections after {moment(view, link.end_ns)}"
+        what = "no retransmission begins" if link.resent else "no packet is missing"
+        text = f"recovered: {what} on these connections after {moment(view, link.end_ns)}"
         known = throughput.before is not None and throughput.during is not None and throughput.during <= FALLEN * throughput.before
         sentences.append(text + (f", and throughput is {rate(throughput.since)} again" if known else ""))
     return sentences
