@@ -10,7 +10,7 @@ import socketserver
 import struct
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any
 
@@ -22,7 +22,8 @@ THRIFT_PORT = 9090
 
 
 class Switch(p4runtime_pb2_grpc.P4RuntimeServicer):
-    """What a controller may do to one switch. `log` has the updates in order, as (type, kind), `counts` the cells of every counter."""
+    """What a controller may do to one switch. `log` has the updates in order, as (type, kind), `counts` the cells of every counter.
+    `on_write` is called before each write."""
 
     def __init__(self) -> None:
         self.pipeline: Any = None
@@ -30,6 +31,7 @@ class Switch(p4runtime_pb2_grpc.P4RuntimeServicer):
         self.log: list[tuple[str, str]] = []
         self.refuse_program = False
         self.counts: list[int] = []
+        self.on_write: Callable[[], None] = lambda: None
 
     def StreamChannel(self, requests: Iterator[Any], _context: grpc.ServicerContext) -> Iterator[Any]:
         for request in requests:
@@ -49,6 +51,7 @@ class Switch(p4runtime_pb2_grpc.P4RuntimeServicer):
         return p4runtime_pb2.GetForwardingPipelineConfigResponse(config=self.pipeline)
 
     def Write(self, request: Any, context: grpc.ServicerContext) -> Any:
+        self.on_write()
         for update in request.updates:
             kind = p4runtime_pb2.Update.Type.Name(update.type)
             key = _key(update.entity)

@@ -1,11 +1,14 @@
-"""The control plane against a stand-in of a switch: runs where BMv2 is not installed. The real one: test_p4_bmv2, test_p4_monitor, test_p4_watch."""
+"""The control plane against a stand-in of a switch: runs where BMv2 is not installed. The real one is in the files test_p4_…."""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,6 +65,30 @@ def test_tables_are_brought_from_what_they_hold_to_what_they_must_hold(tmp_path:
     assert apply(tmp_path, fabric, Telemetry()) == (0, 1, 0)
     assert apply(tmp_path, fabric, Telemetry(mtu=9000)) == (0, 4, 0)
     assert apply(tmp_path, fabric, Telemetry(mtu=9000, watch=())) == (0, 0, 1)
+
+
+def test_an_interrupt_waits_until_the_switch_is_left_whole(tmp_path: Path, fabric: Topology, switch: Switch) -> None:
+    install(tmp_path)
+    handler = signal.getsignal(signal.SIGINT)
+    asked = []
+
+    def interrupt_once() -> None:
+        if not asked:
+            asked.append(os.kill(os.getpid(), signal.SIGINT))
+
+    switch.on_write = interrupt_once
+    with pytest.raises(KeyboardInterrupt):
+        apply(tmp_path, fabric, Telemetry())
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert apply(tmp_path, fabric, Telemetry()) == (0, 0, 0)
+
+
+def test_a_switch_that_does_not_come_does_not_hold_back_an_interrupt(tmp_path: Path) -> None:
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        install(tmp_path)
+    timer.join()
 
 
 def test_a_counter_is_read_in_the_order_of_its_cells(tmp_path: Path, switch: Switch) -> None:

@@ -5,10 +5,12 @@ Idempotent: what is already right is left alone, what is wrong is changed, what 
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 
 import grpc
@@ -111,24 +113,44 @@ def _bring(present: Iterable[Any], expected: dict[_Key, Any]) -> Change:
 @contextmanager
 def _session(address: str, name: str, config: Any = None) -> Iterator[None]:
     """The shell, connected to a switch as its master; what it complains of is raised as one line with the name of the switch."""
-    _wait_until_ready(address, name)
     try:
-        shell.setup(device_id=DEVICE, grpc_addr=address, election_id=_ELECTION, config=config, verbose=False)
-        try:
-            yield
-        finally:
-            shell.teardown()
+        with _held_back() as interrupts:
+            _wait_until_ready(address, name, interrupts)
+            shell.setup(device_id=DEVICE, grpc_addr=address, election_id=_ELECTION, config=config, verbose=False)
+            try:
+                yield
+            finally:
+                shell.teardown()
     except (P4RuntimeException, P4RuntimeWriteException, UserError, grpc.RpcError) as error:
         raise LabError(f"{name}: {' '.join(str(error).split())}") from error
     except SystemExit as error:  # how the shell says that a program or a connection was refused
         raise LabError(f"{name}: the switch refuses its program, or another controller is its master") from error
 
 
-def _wait_until_ready(address: str, name: str) -> None:
+@contextmanager
+def _held_back() -> Iterator[list[int]]:
+    """Let Ctrl-C wait for the end, and give a list that has it meanwhile: interrupted inside gRPC, a channel may keep a lock that its own
+    end waits for. A second Ctrl-C ends the process as it stands."""
+    interrupts: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        interrupts.append(number)
+        signal.signal(number, signal.SIG_DFL)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if interrupts:
+            raise KeyboardInterrupt
+
+
+def _wait_until_ready(address: str, name: str, interrupts: list[int]) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     with grpc.insecure_channel(address) as channel:
         ready = grpc.channel_ready_future(channel)
-        while not ready.done() and time.monotonic() < deadline:
+        while not ready.done() and not interrupts and time.monotonic() < deadline:
             time.sleep(_RETRY_S)
         if not ready.done():
             ready.cancel()
