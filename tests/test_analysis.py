@@ -189,6 +189,24 @@ def test_a_slow_link_that_does_not_fill_the_congested_port_behind_it_is_a_root_o
     assert set(named(summary)) == {(3, 201, "root"), (11, 3, "victim"), (1, 101, "root")}
 
 
+@pytest.mark.parametrize(
+    ("crowded_from", "wait", "role"), [(40, 480_000, "victim"), (60, 480_000, "root"), (60, 48_000, "root"), (43, 480_000, "victim")]
+)
+def test_a_port_that_is_slow_before_anything_behind_it_is_congested_is_slow_by_itself(crowded_from: int, wait: int, role: str) -> None:
+    traffic = Traffic()
+    background(traffic)
+    slow, full = during(40, 80, (60_000, wait)), during(crowded_from, 80, (60_000, 480_000))
+    for number in range(20):
+        traffic.stream(0, 100, 1, lambda at: path(1, 11, 3, 201, down=slow(at), host=full(at)), flow=("h1", "x", number))
+    summary = summarise(traffic.view(), TENTH)
+    assert set(named(summary)) == {(3, 201, "root"), (11, 3, role)}
+    if role == "root" and wait == 480_000:
+        (finding,) = (finding for finding in summary.findings if finding.node_id == 11)
+        assert finding.cause == "degraded-link"
+        assert any("10% of its link speed while all is calm behind it" in sentence for sentence in finding.evidence)
+        assert not any("of the waiting is for a congested queue" in sentence for sentence in finding.evidence)
+
+
 @pytest.mark.parametrize(("flows", "role"), [(20, "root"), (2, "victim")])
 def test_where_few_are_seen_to_wait_a_port_fills_what_it_sends_to_at_other_times(flows: int, role: str) -> None:
     summary = summarise(stopped(every=2, flows=flows, again=80).view(), TENTH)
