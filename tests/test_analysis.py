@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from view_factory import MS, START, Hop, Traffic
@@ -205,6 +206,28 @@ def test_a_port_that_is_slow_before_anything_behind_it_is_congested_is_slow_by_i
         assert finding.cause == "degraded-link"
         assert any("10% of its link speed while all is calm behind it" in sentence for sentence in finding.evidence)
         assert not any("of the waiting is for a congested queue" in sentence for sentence in finding.evidence)
+
+
+@pytest.mark.parametrize(("second", "role"), [((53, 80), "victim"), ((75, 80), "root")])
+def test_a_port_may_be_stopped_by_one_and_then_by_another(second: tuple[int, int], role: str) -> None:
+    """Port 101 of leaf 1 is hardly let out from 45 to 60 ms; the ports behind it that it fills are full until 51 ms, and in `second`."""
+    traffic = Traffic()
+    background(traffic)
+    slow = during(45, 60, (60_000, 480_000))
+    for to_leaf, to_host, full in ((3, 201, during(40, 51, (60_000, 480_000))), (4, 203, during(*second, (60_000, 480_000)))):
+        for number in range(20):
+            leaf, begins = (1, ((0, 45), (60, 100))) if number % 2 == 0 else (2, ((0, 100),))
+            for begin, end in begins:
+                way = partial(path, leaf, 11, to_leaf, to_host)
+                traffic.stream(
+                    begin,
+                    end,
+                    1,
+                    lambda at, way=way, full=full: way(down=full(at), host=full(at)),
+                    flow=(f"h{leaf}", "x", number + 100 * to_leaf),
+                )
+    traffic.stream(0, 100, 3, lambda at: path(1, 11, 2, 202, up=slow(at)), flow=("h1", "y", 1))
+    assert (1, 101, role) in named(summarise(traffic.view(), TENTH))
 
 
 @pytest.mark.parametrize(("flows", "role"), [(20, "root"), (2, "victim")])

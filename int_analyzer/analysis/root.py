@@ -150,17 +150,22 @@ class _Filling:
         self._known: dict[int, dict[int, float]] = {}
 
     def filled_by(self, congestion: Congestion) -> tuple[int, float] | None:
-        """The next queue that is congested at the same time and filled by this one, and this one's share of what waits there; or None."""
+        """The next queue that is congested at the same time and filled by this one, and this one's share of what waits there; or None.
+
+        It may be one after the other, of which each is for a part of the time.
+        """
         queue, queues = congestion.queue, self._view.paths.queues
         following = {after for path, position in self._crossed.get(queue, []) for after in queues[path][position + 1 : position + 2]}
         found: list[tuple[float, int]] = []
         for after in following & self._by_queue.keys() - {queue}:
             shares = self._shares(after)
             share = shares.get(queue, 0.0)
-            if share * len(shares) >= FILLS and congestion.overlap(self._by_queue[after]) >= OVERLAP:
+            if share * len(shares) >= FILLS:
                 found.append((share, after))
-        share, after = max(found, default=(0.0, queue))
-        return (after, share) if found else None
+        if congestion.overlap(*(self._by_queue[after] for _, after in found)) < OVERLAP:
+            return None
+        share, after = max(found, key=lambda entry: (congestion.overlap(self._by_queue[entry[1]]) >= OVERLAP, entry))
+        return after, share
 
     def _shares(self, queue: int) -> dict[int, float]:
         """Shares of what waits in a congested queue by the queue before it."""
