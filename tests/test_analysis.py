@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from view_factory import MS, START, Hop, Traffic
@@ -187,6 +188,46 @@ def test_a_port_stopped_for_what_it_sent_before_is_a_victim_although_what_waits_
 def test_a_slow_link_that_does_not_fill_the_congested_port_behind_it_is_a_root_of_its_own() -> None:
     summary = summarise(stopped(every=20).view(), TENTH)
     assert set(named(summary)) == {(3, 201, "root"), (11, 3, "victim"), (1, 101, "root")}
+
+
+@pytest.mark.parametrize(
+    ("crowded_from", "wait", "role"), [(40, 480_000, "victim"), (60, 480_000, "root"), (60, 48_000, "root"), (43, 480_000, "victim")]
+)
+def test_a_port_that_is_slow_before_anything_behind_it_is_congested_is_slow_by_itself(crowded_from: int, wait: int, role: str) -> None:
+    traffic = Traffic()
+    background(traffic)
+    slow, full = during(40, 80, (60_000, wait)), during(crowded_from, 80, (60_000, 480_000))
+    for number in range(20):
+        traffic.stream(0, 100, 1, lambda at: path(1, 11, 3, 201, down=slow(at), host=full(at)), flow=("h1", "x", number))
+    summary = summarise(traffic.view(), TENTH)
+    assert set(named(summary)) == {(3, 201, "root"), (11, 3, role)}
+    if role == "root" and wait == 480_000:
+        (finding,) = (finding for finding in summary.findings if finding.node_id == 11)
+        assert finding.cause == "degraded-link"
+        assert any("10% of its link speed while all is calm behind it" in sentence for sentence in finding.evidence)
+        assert not any("of the waiting is for a congested queue" in sentence for sentence in finding.evidence)
+
+
+@pytest.mark.parametrize(("second", "role"), [((53, 80), "victim"), ((75, 80), "root")])
+def test_a_port_may_be_stopped_by_one_and_then_by_another(second: tuple[int, int], role: str) -> None:
+    """Port 101 of leaf 1 is hardly let out from 45 to 60 ms; the ports behind it that it fills are full until 51 ms, and in `second`."""
+    traffic = Traffic()
+    background(traffic)
+    slow = during(45, 60, (60_000, 480_000))
+    for to_leaf, to_host, full in ((3, 201, during(40, 51, (60_000, 480_000))), (4, 203, during(*second, (60_000, 480_000)))):
+        for number in range(20):
+            leaf, begins = (1, ((0, 45), (60, 100))) if number % 2 == 0 else (2, ((0, 100),))
+            for begin, end in begins:
+                way = partial(path, leaf, 11, to_leaf, to_host)
+                traffic.stream(
+                    begin,
+                    end,
+                    1,
+                    lambda at, way=way, full=full: way(down=full(at), host=full(at)),
+                    flow=(f"h{leaf}", "x", number + 100 * to_leaf),
+                )
+    traffic.stream(0, 100, 3, lambda at: path(1, 11, 2, 202, up=slow(at)), flow=("h1", "y", 1))
+    assert (1, 101, role) in named(summarise(traffic.view(), TENTH))
 
 
 @pytest.mark.parametrize(("flows", "role"), [(20, "root"), (2, "victim")])

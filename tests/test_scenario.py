@@ -34,7 +34,7 @@ from int_analyzer.synth.trace import (
 from int_analyzer.synth.truth import FILLED_BYTES
 
 INCASTS = ("incast", "pfc-chain", "microburst", "two-roots", "skewed-clocks", "holes", "sampled", "storm", "straggler-link", "hot-expert")
-CONGESTED = (*INCASTS, "slow-link", "polarised", "slow-receiver")
+CONGESTED = (*INCASTS, "slow-link", "slow-incast", "polarised", "slow-receiver")
 CALM = ("healthy", "lossy-cable", "path-change", "loop", "straggler-host", "storage-slow", "prepare-slow")
 SEEDS = (1, 2, 3)
 # Plain Python simulates seventy thousand packet-hops a second: there, one seed and less time, as long as the situation needs.
@@ -246,6 +246,21 @@ def test_microbursts_are_short_and_the_port_is_idle_between_them() -> None:
         assert ground.depth_bytes[link, ground.stretches(start, end)].max() > FILLED_BYTES
         quiet[ground.stretches(start, end)] = False
     assert ground.depth_bytes[link, quiet].max() < FILLED_BYTES
+
+
+def test_an_incast_lies_behind_a_slow_link() -> None:
+    trace, _ = perform("slow-incast")
+    (link, host_link), (slow, crowded) = roots_of(trace), trace.truth["congested"]
+    links = trace.fabric.links
+    assert (slow["cause"], crowded["cause"]) == ("degraded-link", "overload")
+    assert max(slow["from_ns"], crowded["from_ns"]) < min(slow["to_ns"], crowded["to_ns"])
+    packets, hops = trace.packets, trace.hops
+    over, into = (
+        (hops.node_id == trace.fabric.node_id(int(links.source[at]))) & (hops.egress_port == links.source_port[at])
+        for at in (link, host_link)
+    )
+    owner = np.repeat(np.arange(len(packets.time_ns)), packets.hop_count)
+    assert len(np.intersect1d(owner[over], owner[into])) > 20
 
 
 def test_two_roots_are_on_two_leaves() -> None:

@@ -14,6 +14,8 @@ CLEAR_RISE = 50.0
 """A few frames do not make packets so many times slower."""
 PAUSED_WHOLE = 0.8
 """Pauses are not seen themselves."""
+UNORDERED = 0.4
+"""At most so much is lost where clocks of several captures differ: what is in one time bucket may not have been at one time."""
 BEST = 0.94
 """Nothing seen through a mirror is certain."""
 
@@ -33,6 +35,7 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
     on_paths = sum(int(view.paths.packets[path]) for path, _ in crossed)
     holes = sum(int(view.paths.holes[path]) for path, _ in crossed) / on_paths if on_paths else 0.0
     cut = int(queues.truncated[queue]) / packets
+    backwards = view.counts.get("time_backwards", 0) / max(1, view.counts.get("packets", 0))
     above = congestion.above
     excess = congestion.peak.peak / congestion.threshold if congestion.threshold else float("inf")
     factors: list[tuple[float, str]] = [
@@ -49,6 +52,7 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
         (0.6, "it has no calm time, and nothing to compare it with") if _incomparable(congestion) else (1.0, ""),
         (0.5, "node id missing: several nodes may be taken for one") if int(queues.node_id[queue]) == ABSENT else (1.0, ""),
         (0.7, "hop latency is the only evidence") if congestion.measure == LATENCY else (1.0, ""),
+        (1 - min(UNORDERED, backwards), f"time goes backwards at {backwards:.0%} of the packets") if backwards >= 0.01 else (1.0, ""),
         (1 - min(0.5, loss), f"{loss:.1%} of the reports or mirrored packets are lost") if loss >= 0.01 else (1.0, ""),
         (1 - 0.5 * holes, f"{holes:.0%} of the packets have holes in their path") if holes >= 0.01 else (1.0, ""),
         (1 - 0.5 * cut, f"{cut:.0%} of the packets have a cut stack") if cut >= 0.01 else (1.0, ""),
@@ -61,7 +65,8 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
         factors.append((0.5 + 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if share < 0.9 else (1.0, ""))
     else:
         share = place.waiting_share
-        factors.append((1 - 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if share >= 0.1 else (1.0, ""))
+        doubtful = share >= 0.1 and place.alone is None
+        factors.append((1 - 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if doubtful else (1.0, ""))
         if place.nothing_after:
             factors.append((0.95, "no further hop is seen: what comes after it cannot be ruled out"))
     if place.circle:

@@ -103,12 +103,14 @@ class Congestion:
         """The episode with the largest value."""
         return max(self.episodes, key=lambda episode: episode.peak)
 
-    def overlap(self, other: Congestion) -> float:
-        """Share of this queue's congested time in which the other was congested too."""
-        shared = mine = theirs = 0
-        while mine < len(self.episodes) and theirs < len(other.episodes):
-            a, b = self.episodes[mine], other.episodes[theirs]
-            shared += max(0, min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns))
+    def overlap(self, *others: Congestion) -> float:
+        """Share of this queue's congested time in which another was congested too, whichever."""
+        shared = mine = theirs = reached = 0
+        episodes = sorted((episode for other in others for episode in other.episodes), key=lambda episode: episode.start_ns)
+        while mine < len(self.episodes) and theirs < len(episodes):
+            a, b = self.episodes[mine], episodes[theirs]
+            shared += max(0, min(a.end_ns, b.end_ns) - max(a.start_ns, b.start_ns, reached))
+            reached = max(reached, min(a.end_ns, b.end_ns))
             if a.end_ns < b.end_ns:
                 mine += 1
             else:

@@ -218,6 +218,8 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
             f"it empties at {place.paused.drain:.0%} of its link speed (depth ÷ wait), and {place.paused.filled:.0%} of what waits in "
             f"{port_label(view, profile, place.paused.by)} came from here: that one holds it up as a whole"
         )
+    if place.alone is not None:
+        sentences.append(f"it empties at {place.alone:.0%} of its link speed while all is calm behind it, too: it is slow by itself")
     if place.role == VICTIM and place.root not in ({*place.waits_for} if place.paused is None else {place.paused.by}):
         sentences.append(f"that one waits in turn: the walk ends at {port_label(view, profile, place.root)}")
     if place.circle:

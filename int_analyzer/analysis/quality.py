@@ -24,6 +24,8 @@ NO_TIMES = "no capture times: congestion cannot be judged in time"
 FEWEST_HOPS = 10
 """With fewer hops one time for all of them is no sign that times are missing."""
 
+SPARSE = 0.1
+"""With telemetry in fewer packets, that nothing short is found does not mean that there was nothing."""
 MANY_COPIES = 100
 """Of fewer packets that RoCEv2 takes for copies, and queues do not, nothing is said."""
 
@@ -149,6 +151,7 @@ def _trust(
         *_table_doubts(view),
         *_loss_doubts(view, profile),
         *_copy_doubts(view),
+        *_sampling_doubts(view),
         *_metadata_doubts(view, units),
         *_path_doubts(view),
     ]
@@ -249,6 +252,15 @@ def _loss_doubts(view: View, profile: Profile) -> Doubts:
         nodes = ", ".join(sorted({profile.node_name(int(view.sequences.node_id[row])) for row in static})[:5])
         doubts.append((1, f"the sequence of node {nodes} never moves: loss is unknown"))
     return doubts
+
+
+def _sampling_doubts(view: View) -> Doubts:
+    share = telemetry_share(view)
+    if share >= SPARSE:
+        return []
+    return [
+        (1, f"only {share:.1%} of the RoCEv2 packets carry telemetry: a burst, a loop or a change of path that few others see is not known")
+    ]
 
 
 def _copy_doubts(view: View) -> Doubts:

@@ -7,7 +7,10 @@ what waits there is for other places. So a port that hardly empties waits for th
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from int_analyzer.analysis.cause import held_up
 from int_analyzer.analysis.congestion import Congestion
@@ -24,6 +27,8 @@ OVERLAP = 0.5
 """Two queues are congested together when one is for so much of the other's congested time."""
 FILLS = 0.25
 """A port fills a queue when of what waits there so much came from it as a share of the even part of all ports before the queue."""
+ALONE_BUCKETS = 3
+"""A queue that is slow in so many buckets while all is calm behind it is slow by itself. One held up by others is never alone for long."""
 FEWEST_WAITING = 100
 """Fewer packets that were seen to wait do not tell where what waits comes from: then all that passes does."""
 
@@ -45,7 +50,8 @@ class Place:
 
     `waits_for`: share of its waiting by next congested queue downstream; `root`: the queue where the walk from here ends (itself
     for a root); `last_seen`: share of its waiting for which no further hop is seen; `circle`: the walk came back to where it was.
-    Of a victim that is held up as a whole: `held`, load ÷ load in calm time, or `paused`.
+    Of a victim that is held up as a whole: `held`, load ÷ load in calm time, or `paused`. `alone`: drain rate ÷ link speed while all is
+    calm behind it, of a root that is slow then too.
     """
 
     role: str
@@ -55,6 +61,7 @@ class Place:
     held: float | None
     circle: bool
     paused: Paused | None = None
+    alone: float | None = None
 
     @property
     def nothing_after(self) -> bool:
@@ -68,24 +75,32 @@ class Place:
 
 
 def place_all(
-    view: View, congestions: list[Congestion], crossed: dict[int, list[tuple[int, int]]], drains: dict[int, float | None]
+    view: View,
+    congestions: list[Congestion],
+    crossed: dict[int, list[tuple[int, int]]],
+    drain_of: Callable[[Congestion], float | None],
 ) -> dict[int, Place]:
-    """The place of every congested queue, by queue. `drains`: drain rate ÷ link speed of each, None if unknown.
+    """The place of every congested queue, by queue. `drain_of`: drain rate ÷ link speed of a queue while it is congested, None if unknown.
 
-    A queue that empties at the speed of its link is held up by nobody, wherever its packets go on to.
+    A queue that empties at the speed of its link is held up by nobody, wherever its packets go on to. Nor is one that is as slow while
+    all is calm behind it: two faults may lie on one path.
     """
     by_queue = {congestion.queue: congestion for congestion in congestions}
     waits: dict[int, dict[int, float]] = {}
     last_seen: dict[int, float] = {}
     held: dict[int, float] = {}
     paused: dict[int, Paused] = {}
+    alone: dict[int, float] = {}
     following: dict[int, int] = {}
     filling = _Filling(view, by_queue, crossed)
     for congestion in congestions:
-        queue, drain = congestion.queue, drains[congestion.queue]
+        queue, drain = congestion.queue, drain_of(congestion)
         waits[queue], last_seen[queue] = _waits_for(view, congestion, by_queue, crossed)
         share = sum(waits[queue].values())
-        if share >= VICTIM_SHARE:
+        by_itself = _drain_alone(view, congestion, by_queue, crossed, drain_of) if drain is not None and drain < FULL else None
+        if by_itself is not None and by_itself < SLOW:
+            alone[queue] = by_itself
+        elif share >= VICTIM_SHARE:
             if drain is None or drain < FULL:
                 following[queue] = _heaviest(waits[queue])
         elif drain is not None:
@@ -102,8 +117,29 @@ def place_all(
     for queue, waits_for in waits.items():
         root, circle = _walk(queue, following, by_queue)
         role = ROOT if root == queue else VICTIM
-        places[queue] = Place(role, root, waits_for, last_seen[queue], held.get(queue), circle, paused.get(queue))
+        places[queue] = Place(role, root, waits_for, last_seen[queue], held.get(queue), circle, paused.get(queue), alone.get(queue))
     return places
+
+
+def _drain_alone(
+    view: View,
+    congestion: Congestion,
+    by_queue: dict[int, Congestion],
+    crossed: dict[int, list[tuple[int, int]]],
+    drain_of: Callable[[Congestion], float | None],
+) -> float | None:
+    """Drain rate ÷ link speed of a queue in the buckets in which no queue behind it is congested, nor in the next ones; None if too few."""
+    queues, buckets = view.paths.queues, view.buckets
+    behind = {after for path, position in crossed.get(congestion.queue, []) for after in queues[path][position + 1 :]}
+    starts = buckets.start_ns[congestion.rows]
+    calm = np.ones(len(starts), dtype=np.bool_)
+    for other in behind & by_queue.keys() - {congestion.queue}:
+        for episode in by_queue[other].episodes:
+            calm &= (starts < episode.start_ns - buckets.width_ns) | (starts >= episode.end_ns + buckets.width_ns)
+    # Where nothing behind it is ever congested there is nothing to tell it from.
+    if calm.all() or int(calm.sum()) < ALONE_BUCKETS:
+        return None
+    return drain_of(replace(congestion, rows=congestion.rows[calm]))
 
 
 class _Filling:
@@ -114,17 +150,22 @@ class _Filling:
         self._known: dict[int, dict[int, float]] = {}
 
     def filled_by(self, congestion: Congestion) -> tuple[int, float] | None:
-        """The next queue that is congested at the same time and filled by this one, and this one's share of what waits there; or None."""
+        """The next queue that is congested at the same time and filled by this one, and this one's share of what waits there; or None.
+
+        It may be one after the other, of which each is for a part of the time.
+        """
         queue, queues = congestion.queue, self._view.paths.queues
         following = {after for path, position in self._crossed.get(queue, []) for after in queues[path][position + 1 : position + 2]}
         found: list[tuple[float, int]] = []
         for after in following & self._by_queue.keys() - {queue}:
             shares = self._shares(after)
             share = shares.get(queue, 0.0)
-            if share * len(shares) >= FILLS and congestion.overlap(self._by_queue[after]) >= OVERLAP:
+            if share * len(shares) >= FILLS:
                 found.append((share, after))
-        share, after = max(found, default=(0.0, queue))
-        return (after, share) if found else None
+        if congestion.overlap(*(self._by_queue[after] for _, after in found)) < OVERLAP:
+            return None
+        share, after = max(found, key=lambda entry: (congestion.overlap(self._by_queue[entry[1]]) >= OVERLAP, entry))
+        return after, share
 
     def _shares(self, queue: int) -> dict[int, float]:
         """Shares of what waits in a congested queue by the queue before it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from int_analyzer.analysis.cause import UNSEEN, find_cause
 from int_analyzer.analysis.clocks.clock import list_clocks, place_nodes
@@ -111,8 +112,8 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
     if not congestions:
         return []
     crossed = crossings(view)
-    drains = {congestion.queue: drain_share(view, profile, units, congestion) for congestion in congestions}
-    places = place_all(view, congestions, crossed, drains)
+    drain_of = partial(drain_share, view, profile, units)
+    places = place_all(view, congestions, crossed, drain_of)
     reach = reach_of_ports(view)
     busy = frozenset((int(view.queues.node_id[entry.queue]), int(view.queues.port[entry.queue])) for entry in congestions)
     usable = ~contradicted(view) & (view.queues.latency_count > 0)
@@ -129,7 +130,7 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
         # Flows that pass a victim do not fill it, and what is seen of a queue filled by others only waits.
         filled_by = culprits(view, profile, congestion) if is_root and not unseen else []
         part = seen[0] if seen is not None else None
-        cause = find_cause(view, profile, congestion, reach, busy, part, drains[queue]) if is_root else None
+        cause = find_cause(view, profile, congestion, reach, busy, part, drain_of(congestion)) if is_root else None
         candidates.append(
             Candidate(
                 congestion=congestion,

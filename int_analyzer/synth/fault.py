@@ -21,6 +21,19 @@ def slow_link(scene: Scene) -> None:
     scene.roots.append(Root(link, "degraded-link", start, end))
 
 
+def slow_incast(scene: Scene) -> None:
+    """A link between leaf and spine runs at a tenth of its speed, and a host behind it is sent to by many."""
+    scene.background(scene.load)
+    link = scene.any_uplink()
+    start, end = scene.window(longest=0.4)
+    flows = scene.load_link(link, 0.3 * float(scene.fabric.links.speed_bps[link]), 0, scene.end_ns)
+    scene.slow_link(link, 0.1, start, end)
+    scene.roots.append(Root(link, "degraded-link", start, end))
+    target = scene.traffic.connections[int(scene.chance.choice(flows)) // 2].target
+    senders = scene.pick(int(scene.chance.integers(8, 17)), {target}, {scene.fabric.leaf_of(target)})
+    scene.incast(senders, target, *scene.window())
+
+
 def slow_receiver(scene: Scene) -> None:
     """A host takes packets slowly and pauses its leaf; without ECN the queues fill backwards."""
     scene.options["ecn"] = False

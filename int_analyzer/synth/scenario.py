@@ -53,6 +53,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("healthy", "no finding", crowd.healthy, load=0.6, seconds=0.02, even=True),
     Scenario("incast", "the leaf's port to that host, overload; the senders are culprits", crowd.incast),
     Scenario("slow-link", "the port that sends on that link, degraded link", fault.slow_link),
+    Scenario("slow-incast", "both ports: that link's, degraded, and the leaf's to that host, overload", fault.slow_incast),
     Scenario("polarised", "that uplink, imbalance", crowd.polarised, load=0.1),
     Scenario("slow-receiver", "the leaf's port to that host, paused; spine ports are victims", fault.slow_receiver),
     Scenario("pfc-chain", "the leaf's port to the host, overload; ports before it are victims, in order", crowd.pfc_chain),
