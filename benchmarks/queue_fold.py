@@ -8,7 +8,7 @@ import numpy as np
 
 from int_analyzer._jit import compiled, kernel
 from int_analyzer.columns import Columns, get
-from int_analyzer.fold.queues import Queues, count_hop, find_queue, hop_key
+from int_analyzer.fold.queues import Queues, count_hop, find_queue, hop_key, judge_hop
 from int_analyzer.fold.table import BLOCKS, BUCKET_NS, BUCKETS, MAXIMUM_QUEUES, N_WORK, QUEUES
 
 BUCKET_WIDTH_NS = 10_000_000
@@ -17,21 +17,18 @@ _MORE = 64
 
 
 @kernel
-def fold_hops(hop: int, stop: int, columns: Any, rows: Any, index: Any, blocks: Any, pool: Any, log: Any, work: Any) -> int:
+def fold_hops(hop: int, stop: int, columns: Any, rows: Any, index: Any, counters: Any, blocks: Any, pool: Any, log: Any, work: Any) -> int:
     """Absorb hops `hop` … `stop` − 1; returns the hop before which a table has to grow, or `stop`."""
-    width = work[BUCKET_NS]
-    bucket, begin, end = 0, 0, 0
     while hop < stop:
         if work[QUEUES] == rows.shape[0] or work[BLOCKS] + 2 > pool.shape[0] or work[BUCKETS] == log.shape[0]:
             break
         packet = get(columns, "hops.packet", hop)
         time = get(columns, "packets.time_ns", packet)
-        if time < begin or time >= end:
-            bucket = time // width
-            begin, end = bucket * width, (bucket + 1) * width
         node, port, _ = hop_key(columns, hop)
         queue = find_queue(rows, index, work, node, port)
-        count_hop(rows, blocks, pool, log, work, columns, hop, queue, bucket, time, get(columns, "packets.original_bytes", packet))
+        latency, depth, _, said = judge_hop(rows, work, columns, hop, queue)
+        size = get(columns, "packets.original_bytes", packet)
+        count_hop(counters, blocks, pool, log, work, queue, time, size, latency, depth, said)
         hop += 1
     return hop
 
@@ -52,8 +49,9 @@ class QueueFold:
             work = np.zeros(N_WORK, dtype=np.int64)
             work[[QUEUES, BLOCKS, BUCKETS]] = len(queues.table), queues.histograms.used, queues.buckets.used
             work[[MAXIMUM_QUEUES, BUCKET_NS]] = queues.table.maximum, queues.buckets.width_ns
-            tables = (queues.table.rows, queues.table.index(True), queues.histograms.blocks, queues.histograms.pool, queues.buckets.log)
-            hop = self._kernel(hop, stop, columns.arena, *tables, work)
+            tables = (queues.table.rows, queues.table.index(True), queues.counters)
+            histograms = (queues.histograms.blocks, queues.histograms.pool)
+            hop = self._kernel(hop, stop, columns.arena, *tables, *histograms, queues.buckets.log, work)
             queues.table.used = int(work[QUEUES])
             queues.histograms.used, queues.buckets.used = int(work[BLOCKS]), int(work[BUCKETS])
 

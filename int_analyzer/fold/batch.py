@@ -7,11 +7,13 @@ from typing import Any
 from int_analyzer._jit import inlined, kernel
 from int_analyzer.columns import get
 from int_analyzer.fold import flows, paths, postcards, queues
+from int_analyzer.fold.backlog import IS_COUNTED, LINK_SHIFT, NARROW_SHIFT, catch_up, put_off
+from int_analyzer.fold.backlog import count as count_hop
 from int_analyzer.fold.copies import find_copy, follow_copy, identify, is_watched, number_of, path_of, remember
 from int_analyzer.fold.flows import count_packet as count_in_flow
 from int_analyzer.fold.flows import find_flow, follow, hash_flow
 from int_analyzer.fold.foresight import AHEAD, is_large, look_ahead
-from int_analyzer.fold.links import SLOTS, count_in_link, find_link
+from int_analyzer.fold.links import SLOTS, difference_of, find_link
 from int_analyzer.fold.pairs import count_pair
 from int_analyzer.fold.paths import INGRESS_MASK, QUEUE_SHIFT, common_hops, find_path, take_back
 from int_analyzer.fold.paths import count_packet as count_in_path
@@ -39,7 +41,7 @@ from int_analyzer.fold.quality import (
     TIME_BACKWARDS,
     count_reading,
 )
-from int_analyzer.fold.queues import count_hop, find_queue, hop_key
+from int_analyzer.fold.queues import find_queue, hop_key, judge_hop
 from int_analyzer.fold.table import (
     BLOCKS,
     BUCKET_NS,
@@ -47,8 +49,9 @@ from int_analyzer.fold.table import (
     FLOWS,
     HASHES,
     LINK_BASE,
-    LINK_SHIFT,
+    LINK_NS,
     LINKS,
+    LONGEST,
     MAXIMUM_LINKS,
     MAXIMUM_PATHS,
     MAXIMUM_QUEUES,
@@ -57,6 +60,7 @@ from int_analyzer.fold.table import (
     PATHS,
     QUEUES,
     RING,
+    ROOM,
     SLOT_SHIFT,
 )
 from int_analyzer.fold.waits import note_wait
@@ -66,7 +70,6 @@ from int_analyzer.status import WARNING_BIT
 _CE = 3
 _CNP_OPCODE = 0x81
 _MIRROR = sum(bit for bit, name in TUNNELS.items() if name.startswith("erspan"))
-_TIMES = HAS_INGRESS_TIME | HAS_EGRESS_TIME
 _HOLE = WARNING_BIT["int-hop-exceeded"] | WARNING_BIT["int-mtu-exceeded"] | WARNING_BIT["ioam-overflow"]
 _POSTCARDS, _NODE, _QUEUE_PORT = postcards.FORMATS, queues.NODE, queues.PORT
 _GUESS, _FLOW_HASH, _QUEUE_HASH, _LATENCY_LOW = flows.GUESS, flows.HASH, queues.HASH, queues.LATENCY_LOW
@@ -80,9 +83,12 @@ def fold_packets(
     columns: Any,
     queue_rows: Any,
     queue_index: Any,
+    queue_counters: Any,
     blocks: Any,
     pool: Any,
     log: Any,
+    backlog: Any,
+    parts: Any,
     path_rows: Any,
     path_index: Any,
     path_hops: Any,
@@ -101,14 +107,14 @@ def fold_packets(
 ) -> int:
     """Absorb packets `row` … `stop` − 1; returns the row of the packet before which a table has to grow, or `stop`.
 
-    columns: the arena, or views by name (columns.get); …_rows and …_index: table.find; blocks and pool: histogram.count_in; log:
-    buckets.append; path_hops: paths.find_path; path_links int64[capacity]: of each hop, row + 1 of the link to the next, or 0;
-    postcard_log: postcards.keep; wait_log: waits.note_wait, as many rows as the batch has hops; seen: copies.memory;
-    counters int64: quality.py; work int64[96]: table.py.
+    columns: the arena, or views by name (columns.get); …_rows and …_index: table.find; queue_counters, blocks, pool and
+    log: queues.count_hop; backlog and parts: backlog.catch_up; path_hops: paths.find_path; path_links int64[capacity]: of each hop, row + 1
+    of the link to the next, or 0; postcard_log: postcards.keep; wait_log: waits.note_wait, as many rows as the batch has hops; seen:
+    copies.memory; counters int64: quality.py; work int64[96]: table.py.
     """
     width = work[BUCKET_NS]
-    bucket, bucket_begin, bucket_end, link_slot = 0, 0, 0, -1
-    large, begin = is_large(flow_rows, pool), row
+    bucket, bucket_begin, bucket_end, timed = 0, 0, 0, False
+    large, begin = is_large(flow_rows, queue_rows), row
     ahead = row - AHEAD
     while row < stop:
         while large and ahead <= row:
@@ -123,9 +129,6 @@ def fold_packets(
                 path_hops,
                 path_links,
                 queue_rows,
-                blocks,
-                pool,
-                link_rows,
                 work,
             )
             ahead += 1
@@ -142,14 +145,20 @@ def fold_packets(
             or (work[PATHS] == path_rows.shape[0] and path_rows.shape[0] < work[MAXIMUM_PATHS])
         ):
             break
+        if work[ROOM] > 0 and work[LONGEST] + count > work[ROOM]:
+            least = min(work[ROOM] // 2, work[ROOM] - count + 1)
+            counted = catch_up(least, backlog, parts, queue_counters, blocks, pool, log, link_rows, work)
+            if not counted or work[LONGEST] + count > work[ROOM]:
+                break
         time = max(get(columns, "packets.time_ns", row), 0)
         if time < bucket_begin or time >= bucket_end:
             bucket = time // width
             bucket_begin = bucket * width
             bucket_end = bucket_begin + width
             # A packet without a time is in no slot of the links.
-            link_slot = (bucket >> work[LINK_SHIFT]) - work[LINK_BASE] if time > 0 else -1
-            if time > 0 and (link_slot < 0 or link_slot >= SLOTS or work[LINK_BASE] < 0):
+            timed = time > 0
+            link_slot = time // work[LINK_NS] - work[LINK_BASE]
+            if timed and (link_slot < 0 or link_slot >= SLOTS or work[LINK_BASE] < 0):
                 break
         # Further reports of a datagram are packets of their own, but no further bytes of the capture.
         part = get(columns, "packets.part", row)
@@ -213,13 +222,31 @@ def fold_packets(
         elif identity != 0 and path >= 0:
             remember(seen, identity, path)
         flags = 0
-        for i in range(counted, count):
+        # Of the last hop that is counted already the link to the next is new.
+        for i in range(max(counted - 1, 0), count):
             queue = path_hops[offset + i] >> QUEUE_SHIFT
             flags |= get(columns, "hops.present", first + i)
             if queue < 0:
-                counters[HOPS_IGNORED] += 1
+                counters[HOPS_IGNORED] += 1 if i >= counted else 0
                 continue
-            latency, depth, elevated = count_hop(queue_rows, blocks, pool, log, work, columns, first + i, queue, bucket, time, crossed)
+            latency, depth, elevated, said = -1, -1, False, IS_COUNTED
+            if i >= counted:
+                latency, depth, elevated, said = judge_hop(queue_rows, work, columns, first + i, queue)
+            difference = 0
+            if timed and path >= 0 and i + 1 < count and _have_times(columns, first + i):
+                link = path_links[offset + i] - 1
+                if link < 0:
+                    link = _look_up_link(link_rows, link_index, path_links, path_hops, queue_rows, work, offset + i)
+                sent, arrived = get(columns, "hops.egress_time_raw", first + i), get(columns, "hops.ingress_time_raw", first + i + 1)
+                if link < 0:
+                    counters[LINKS_IGNORED] += 1
+                elif (sent | arrived) >= 0:
+                    difference, narrow = difference_of(sent, arrived)
+                    said |= (link + 1) << LINK_SHIFT | narrow << NARROW_SHIFT
+            if work[ROOM] > 0:
+                put_off(backlog, parts, work, queue, crossed, time, latency, depth, said, difference)
+            else:
+                count_hop(queue_counters, blocks, pool, log, link_rows, work, queue, crossed, time, latency, depth, said, difference)
             if elevated and flow >= 0:
                 excess = latency - queue_rows[queue, _LATENCY_LOW] if latency >= 0 else 0
                 hashed = queue_rows[queue, _QUEUE_HASH] ^ flow_rows[flow, _FLOW_HASH]
@@ -227,22 +254,6 @@ def fold_packets(
                 count_pair(pair_rows, pair_index, work, queue, flow, slot, hashed, excess, depth, time, crossed)
                 if dest_qp >= 0 and excess > 0:
                     note_wait(wait_log, work, row, queue, excess)
-        if flags & _TIMES == _TIMES and count > 1 and path >= 0 and link_slot >= 0:
-            told = max(counted - 1, 0)
-            counters[LINKS_IGNORED] += _count_links(
-                columns,
-                first + told,
-                count - told,
-                offset + told,
-                path_hops,
-                path_links,
-                link_rows,
-                link_index,
-                queue_rows,
-                work,
-                link_slot,
-                time,
-            )
         if path < 0:
             # What path a postcard's packet took is known when those of the other nodes have come.
             counters[PATHS_IGNORED] += 0 if postcard else 1
@@ -258,39 +269,9 @@ def fold_packets(
 
 
 @inlined
-def _count_links(
-    columns: Any,
-    first: int,
-    count: int,
-    offset: int,
-    path_hops: Any,
-    path_links: Any,
-    link_rows: Any,
-    link_index: Any,
-    queue_rows: Any,
-    work: Any,
-    slot: int,
-    time: int,
-) -> int:
-    """Add the hops of a packet (path hops from `offset` on) to the links between them, as far as they have times.
-
-    Pairs of hops for whose link there is no room.
-    """
-    ignored = 0
-    departed = get(columns, "hops.present", first) & HAS_EGRESS_TIME != 0
-    for i in range(1, count):
-        present = get(columns, "hops.present", first + i)
-        if departed and present & HAS_INGRESS_TIME != 0:
-            link = path_links[offset + i - 1] - 1
-            if link < 0:
-                link = _look_up_link(link_rows, link_index, path_links, path_hops, queue_rows, work, offset + i - 1)
-            if link >= 0:
-                sent, arrived = get(columns, "hops.egress_time_raw", first + i - 1), get(columns, "hops.ingress_time_raw", first + i)
-                count_in_link(link_rows, link, sent, arrived, slot, time)
-            else:
-                ignored += 1
-        departed = present & HAS_EGRESS_TIME != 0
-    return ignored
+def _have_times(columns: Any, hop: int) -> bool:
+    """Whether a hop tells when the packet left it, and the next when it came."""
+    return get(columns, "hops.present", hop) & HAS_EGRESS_TIME != 0 and get(columns, "hops.present", hop + 1) & HAS_INGRESS_TIME != 0
 
 
 @kernel

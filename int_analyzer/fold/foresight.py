@@ -11,10 +11,8 @@ from typing import Any
 
 from int_analyzer._jit import inlined
 from int_analyzer.columns import get
-from int_analyzer.fold import flows, links, paths, queues
+from int_analyzer.fold import flows, paths, queues
 from int_analyzer.fold.flows import hash_flow
-from int_analyzer.fold.hashing import wide
-from int_analyzer.fold.histogram import BLOCKS, SUB_BUCKETS, place
 from int_analyzer.fold.paths import LENGTH, OFFSET, QUEUE_SHIFT
 from int_analyzer.fold.table import HASHES, LOWER, RING, ROWS_AHEAD
 from int_analyzer.schema import ABSENT32
@@ -22,22 +20,21 @@ from int_analyzer.wire.read import prefetch
 
 AHEAD = 24
 """Packets from the first step to the fold; a ring has to hold as many."""
-_FLOW, _PATH, _HOPS, _QUEUES, _COUNTERS = 20, 16, 12, 8, 4
+_FLOW, _PATH, _HOPS, _QUEUES = 19, 14, 9, 4
 """Packets from each further step to the fold."""
 
 _LINE = 8
 """Words of a line of the cache."""
 _GUESS, _FLOW_WIDTH, _PATH_WIDTH, _QUEUE_WIDTH = flows.GUESS, flows.WIDTH, paths.WIDTH, queues.WIDTH
-_LINK_WIDTH, _LINK_RUN = links.WIDTH, links.RUN
 
 CACHED = 1 << 20
-"""Bytes of flows and histograms that a processor's own cache holds: up to here nothing is gained by asking."""
+"""Bytes of flows and queues that a processor's own cache holds: up to here nothing is gained by asking."""
 
 
 @inlined
-def is_large(flow_rows: Any, pool: Any) -> bool:
+def is_large(flow_rows: Any, queue_rows: Any) -> bool:
     """Whether the state is larger than a processor's own cache."""
-    return 8 * (flow_rows.shape[0] * _FLOW_WIDTH + pool.shape[0] * SUB_BUCKETS) > CACHED
+    return 8 * (flow_rows.shape[0] * _FLOW_WIDTH + queue_rows.shape[0] * _QUEUE_WIDTH) > CACHED
 
 
 @inlined
@@ -52,9 +49,6 @@ def look_ahead(
     path_hops: Any,
     path_links: Any,
     queue_rows: Any,
-    blocks: Any,
-    pool: Any,
-    link_rows: Any,
     work: Any,
 ) -> None:
     """Take a step for each packet of `begin` … `stop` − 1 that stands at its distance behind `row`; HASHES has the hash of its flow."""
@@ -94,33 +88,6 @@ def look_ahead(
     if begin <= at < stop:
         path = work[ROWS_AHEAD + (at & (RING - 1))]
         if path >= 0:
-            offset, first = path_rows[path, OFFSET], get(columns, "packets.first_hop", at)
+            offset = path_rows[path, OFFSET]
             for i in range(min(path_rows[path, LENGTH], get(columns, "packets.hop_count", at))):
-                queue = path_hops[offset + i] >> QUEUE_SHIFT
-                prefetch(queue_rows, queue * _QUEUE_WIDTH)
-                prefetch(queue_rows, queue * _QUEUE_WIDTH + _LINE)
-                prefetch(blocks, 2 * queue * BLOCKS + (_place(get(columns, "hops.hop_latency_raw", first + i)) >> 6))
-                prefetch(blocks, (2 * queue + 1) * BLOCKS + (_place(get(columns, "hops.queue_depth_raw", first + i)) >> 6))
-                link = path_links[offset + i] - 1
-                if link >= 0:
-                    prefetch(link_rows, link * _LINK_WIDTH + _LINK_RUN)
-    at = row + _COUNTERS
-    if begin <= at < stop:
-        path = work[ROWS_AHEAD + (at & (RING - 1))]
-        if path >= 0:
-            offset, first = path_rows[path, OFFSET], get(columns, "packets.first_hop", at)
-            for i in range(min(path_rows[path, LENGTH], get(columns, "packets.hop_count", at))):
-                queue = path_hops[offset + i] >> QUEUE_SHIFT
-                _ask_for_counter(blocks, pool, 2 * queue, _place(get(columns, "hops.hop_latency_raw", first + i)))
-                _ask_for_counter(blocks, pool, 2 * queue + 1, _place(get(columns, "hops.queue_depth_raw", first + i)))
-
-
-@inlined
-def _place(value: int) -> int:
-    """Where a value is counted (histogram.place)."""
-    return place(value) if value >= SUB_BUCKETS else value
-
-
-@inlined
-def _ask_for_counter(blocks: Any, pool: Any, row: int, at: int) -> None:
-    prefetch(pool, wide(blocks[row, at >> 6]) * SUB_BUCKETS + (at & (SUB_BUCKETS - 1)))
+                prefetch(queue_rows, (path_hops[offset + i] >> QUEUE_SHIFT) * _QUEUE_WIDTH)

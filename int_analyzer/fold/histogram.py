@@ -35,15 +35,19 @@ def place(value: int) -> int:
 
 
 @inlined
+def place_of(value: int) -> int:
+    """Where a value is counted; where 0 is if it is negative."""
+    return place(value) if value >= SUB_BUCKETS else max(value, 0)
+
+
+@inlined
 def count_in(blocks: Any, pool: Any, used: Any, word: int, row: int, value: int) -> None:
     """Count `value` (0 … 2^62) in a row; the pool has room for one more block.
 
     blocks int32[rows, 58]: a row's blocks in the pool, 0 where it has none; pool int64[n, 64], its block 0 stays empty; used[word]:
     blocks in use.
     """
-    at = value
-    if value >= 64:
-        at = place(value)
+    at = place_of(value)
     block = wide(blocks[row, at >> 6])
     if block == 0:
         block = used[word]

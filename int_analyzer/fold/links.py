@@ -46,10 +46,8 @@ def wrapped(difference: int, modulus: int) -> int:
 
 
 @inlined
-def count_in_link(rows: Any, link: int, sent: int, arrived: int, slot: int, time: int) -> None:
-    """Add what a packet's two hops say to their link; `slot` is that of `time`."""
-    if (sent | arrived) < 0:
-        return
+def difference_of(sent: int, arrived: int) -> tuple[int, int]:
+    """Between the times of two hops, neither negative, and 1 if both are narrow, else 0."""
     difference = arrived - sent
     narrow = 0
     if (sent | arrived) >> 32 == 0:
@@ -57,6 +55,12 @@ def count_in_link(rows: Any, link: int, sent: int, arrived: int, slot: int, time
         narrow = 1
     elif (sent | arrived) >> 48 == 0:
         difference = wrapped(difference, _MIDDLE)
+    return difference, narrow
+
+
+@inlined
+def count_in_link(rows: Any, link: int, difference: int, narrow: int, slot: int, time: int) -> None:
+    """Add what a packet's two hops say (`difference_of`) to their link; `slot` is that of `time`."""
     if rows[link, PACKETS] == 0:
         _begin(rows, link, difference, time)
     difference -= rows[link, REFERENCE]
@@ -213,6 +217,8 @@ class Links:
         rows = self.table.data
         # Slot by slot, so that one's values of all links stand together.
         before = np.ascontiguousarray(rows[:, SLOT:_LAST].reshape(len(rows), SLOTS, 2).swapaxes(0, 1))
+        # A link of which nothing is counted yet has no slots.
+        before[:, rows[:, PACKETS] == 0, 0] = NEVER
         after = np.empty_like(before)
         after[:, :, 0], after[:, :, 1] = NEVER, 0
         for slot in np.flatnonzero((before[:, :, 0] != NEVER).any(axis=1)).tolist():

@@ -15,7 +15,7 @@ from int_analyzer.fold import buckets as bucket_log
 from int_analyzer.fold.buckets import NEVER, Buckets, append
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, mixed, product
 from int_analyzer.fold.histogram import Histograms, count_in
-from int_analyzer.fold.table import BLOCKS, DEPTH_OF_ALL, KEY, QUEUES, Table, find
+from int_analyzer.fold.table import BLOCKS, BUCKET_NS, DEPTH_OF_ALL, KEY, QUEUES, Table, aligned, find
 from int_analyzer.fold.view import BucketView, QueueView
 from int_analyzer.schema import (
     HAS_DEPTH,
@@ -30,16 +30,21 @@ from int_analyzer.schema import (
     HOP_TRUNCATED_PATH,
 )
 
-# Words of a row, three cache lines. BUCKET … DEPTH_MAX_NS are those of buckets.py, in the same order.
-NODE, PORT, BUCKET, PACKETS, BYTES, LATENCY_COUNT, LATENCY_SUM, LATENCY_MAX = 0, 1, 2, 3, 4, 5, 6, 7
-DEPTH_COUNT, DEPTH_SUM, DEPTH_MAX, DEPTH_MAX_NS, LATENCY_LOW, DEPTH_LOW, DEPTH_AVERAGE, LAST_NS = 8, 9, 10, 11, 12, 13, 14, 15
-FIRST_NS, UTILISATION_MAX, FROM_TIMES, CONTRADICTED, ALL_ZERO, TRUNCATED = 16, 17, 18, 19, 20, 21
-HASH = 23
-WIDTH, KEY_WORDS = 24, 2
+# Words of a row, a line of the cache: what tells a queue from others, and what its next hop is judged by.
+NODE, PORT, LATENCY_LOW, DEPTH_LOW, DEPTH_AVERAGE, UTILISATION_MAX, TRUNCATED, HASH = range(8)
+WIDTH, KEY_WORDS = 8, 2
 """PORT is (egress port + 1) · 512 + queue id + 1, absent ones being −1. DEPTH_AVERAGE is a moving mean of 1024 packets × 1024."""
 
+# Words of its counters, two lines more. BUCKET … DEPTH_MAX_NS are those of buckets.py, in the same order.
+BUCKET, PACKETS, BYTES, LATENCY_COUNT, LATENCY_SUM, LATENCY_MAX, DEPTH_COUNT, DEPTH_SUM, DEPTH_MAX, DEPTH_MAX_NS = range(10)
+LAST_NS, FIRST_NS, FROM_TIMES, CONTRADICTED, ALL_ZERO = 10, 11, 12, 13, 14
+COUNTER_WIDTH = 16
+
+# What is said of a hop beside its latency and depth.
+IS_FROM_TIMES, IS_CONTRADICTED, IS_ALL_ZERO = 1, 2, 4
+
 QUEUE_BITS = 9
-NO_BUCKET = -(1 << 62)
+NO_BUCKET = -1
 IMPLAUSIBLE = 1 << 40
 """A difference of a hop's times from here on (18 minutes in ns) is a broken clock, not a latency."""
 
@@ -71,13 +76,9 @@ def find_queue(rows: Any, index: Any, work: Any, node: int, port: int) -> int:
     before = work[QUEUES]
     row = find(rows, index, work, QUEUES, KEY_WORDS, mixed(product(node, FACTOR_0) ^ product(port, FACTOR_1)))
     if work[QUEUES] != before:
-        rows[row, BUCKET] = NO_BUCKET
-        rows[row, LATENCY_MAX] = -1
-        rows[row, DEPTH_MAX] = -1
-        rows[row, UTILISATION_MAX] = -1
         rows[row, LATENCY_LOW] = NEVER
         rows[row, DEPTH_LOW] = NEVER
-        rows[row, FIRST_NS] = NEVER
+        rows[row, UTILISATION_MAX] = -1
     return row
 
 
@@ -101,22 +102,8 @@ def _time_difference(columns: Any, hop: int) -> int:
 
 
 @inlined
-def _begin_bucket(rows: Any, log: Any, work: Any, queue: int, bucket: int) -> None:
-    """Put the current bucket of a queue into the log and begin another."""
-    if rows[queue, PACKETS] != 0:
-        append(log, work, queue, rows, BUCKET)
-    rows[queue, BUCKET] = bucket
-    for word in range(PACKETS, DEPTH_MAX_NS + 1):
-        rows[queue, word] = 0
-    rows[queue, LATENCY_MAX] = -1
-    rows[queue, DEPTH_MAX] = -1
-
-
-@inlined
-def count_hop(
-    rows: Any, blocks: Any, pool: Any, log: Any, work: Any, columns: Any, hop: int, queue: int, bucket: int, time: int, size: int
-) -> tuple[int, int, bool]:
-    """Add a hop to its queue: its latency and depth (−1 if it has none), and whether the queue is well above its low-water mark.
+def judge_hop(rows: Any, work: Any, columns: Any, hop: int, queue: int) -> tuple[int, int, bool, int]:
+    """Latency and depth of a hop (−1 if it has none), whether its queue is well above its low-water mark, and what else is said of it.
 
     Elevated is a latency above 4 × the lowest latency of the queue + 4, or a depth above both 4 × its lowest depth + 4 and its moving
     mean: raw units, so that a queue is compared with nothing but itself. The mean keeps out the noise of a calm queue whose lowest
@@ -124,17 +111,7 @@ def count_hop(
     that of all queues, work[DEPTH_OF_ALL]: else the first packets of every queue of a large fabric would be taken for elevated ones.
     """
     present = get(columns, "hops.present", hop)
-    if rows[queue, BUCKET] != bucket:
-        _begin_bucket(rows, log, work, queue, bucket)
-    rows[queue, PACKETS] += 1
-    rows[queue, BYTES] += size
-    # FIRST_NS stands in a third line of the cache: only the first packet and those out of order touch it.
-    last = rows[queue, LAST_NS]
-    if time > last:
-        rows[queue, LAST_NS] = time
-    if time > 0 and (time < last or last == 0) and time < rows[queue, FIRST_NS]:
-        rows[queue, FIRST_NS] = time
-
+    said = 0
     latency = -1
     if present & HAS_LATENCY != 0:
         latency = get(columns, "hops.hop_latency_raw", hop)
@@ -143,30 +120,21 @@ def count_hop(
         if difference >= 0:
             if latency < 0:
                 latency = difference
-                rows[queue, FROM_TIMES] += 1
+                said = IS_FROM_TIMES
             elif not (_close(latency, difference) or _close(latency, difference // 1000) or _close(latency // 1000, difference)):
-                rows[queue, CONTRADICTED] += 1
+                said = IS_CONTRADICTED
     elevated = False
     calm = 1
     if latency >= 0:
-        rows[queue, LATENCY_COUNT] += 1
-        rows[queue, LATENCY_SUM] += latency
-        rows[queue, LATENCY_MAX] = max(rows[queue, LATENCY_MAX], latency)
         low = min(rows[queue, LATENCY_LOW], latency)
         rows[queue, LATENCY_LOW] = low
         elevated = latency > 4 * low + 4
         if low > 0:
             calm = 4
-        count_in(blocks, pool, work, BLOCKS, 2 * queue, latency)
 
     depth = -1
     if present & HAS_DEPTH != 0:
         depth = get(columns, "hops.queue_depth_raw", hop)
-        rows[queue, DEPTH_COUNT] += 1
-        rows[queue, DEPTH_SUM] += depth
-        if depth >= rows[queue, DEPTH_MAX] and (depth > rows[queue, DEPTH_MAX] or time < rows[queue, DEPTH_MAX_NS]):
-            rows[queue, DEPTH_MAX] = depth
-            rows[queue, DEPTH_MAX_NS] = time
         if rows[queue, DEPTH_LOW] == NEVER:
             rows[queue, DEPTH_AVERAGE] = work[DEPTH_OF_ALL]
         low = min(rows[queue, DEPTH_LOW], depth)
@@ -175,15 +143,57 @@ def count_hop(
         rows[queue, DEPTH_AVERAGE] += depth - mean
         work[DEPTH_OF_ALL] += depth - (work[DEPTH_OF_ALL] >> 10)
         elevated = elevated or (depth > 4 * low + 4 and depth > calm * mean)
-        count_in(blocks, pool, work, BLOCKS, 2 * queue + 1, depth)
 
     if present & HAS_UTILISATION != 0:
         rows[queue, UTILISATION_MAX] = max(rows[queue, UTILISATION_MAX], get(columns, "hops.tx_utilisation_raw", hop))
-    if latency <= 0 and depth <= 0 and _all_zero(columns, hop, present):
-        rows[queue, ALL_ZERO] += 1
     if present & HOP_TRUNCATED_PATH != 0:
         rows[queue, TRUNCATED] += 1
-    return latency, depth, elevated
+    if latency <= 0 and depth <= 0 and _all_zero(columns, hop, present):
+        said |= IS_ALL_ZERO
+    return latency, depth, elevated, said
+
+
+@inlined
+def count_hop(
+    counters: Any, blocks: Any, pool: Any, log: Any, work: Any, queue: int, time: int, size: int, latency: int, depth: int, said: int
+) -> None:
+    """Add a hop, as `judge_hop` found it, to its queue."""
+    start = counters[queue, BUCKET] * work[BUCKET_NS]
+    if time < start or time >= start + work[BUCKET_NS]:
+        _begin_bucket(counters, log, work, queue, time // work[BUCKET_NS])
+    counters[queue, PACKETS] += 1
+    counters[queue, BYTES] += size
+    counters[queue, LAST_NS] = max(counters[queue, LAST_NS], time)
+    if time > 0:
+        counters[queue, FIRST_NS] = min(counters[queue, FIRST_NS], time)
+    if latency >= 0:
+        counters[queue, LATENCY_COUNT] += 1
+        counters[queue, LATENCY_SUM] += latency
+        counters[queue, LATENCY_MAX] = max(counters[queue, LATENCY_MAX], latency)
+        count_in(blocks, pool, work, BLOCKS, 2 * queue, latency)
+    if depth >= 0:
+        counters[queue, DEPTH_COUNT] += 1
+        counters[queue, DEPTH_SUM] += depth
+        if depth >= counters[queue, DEPTH_MAX] and (depth > counters[queue, DEPTH_MAX] or time < counters[queue, DEPTH_MAX_NS]):
+            counters[queue, DEPTH_MAX] = depth
+            counters[queue, DEPTH_MAX_NS] = time
+        count_in(blocks, pool, work, BLOCKS, 2 * queue + 1, depth)
+    if said & (IS_FROM_TIMES | IS_CONTRADICTED | IS_ALL_ZERO) != 0:
+        counters[queue, FROM_TIMES] += said & IS_FROM_TIMES
+        counters[queue, CONTRADICTED] += (said & IS_CONTRADICTED) >> 1
+        counters[queue, ALL_ZERO] += (said & IS_ALL_ZERO) >> 2
+
+
+@inlined
+def _begin_bucket(counters: Any, log: Any, work: Any, queue: int, bucket: int) -> None:
+    """Put the current bucket of a queue into the log and begin another."""
+    if counters[queue, PACKETS] != 0:
+        append(log, work, queue, counters, BUCKET)
+    counters[queue, BUCKET] = bucket
+    for word in range(PACKETS, DEPTH_MAX_NS + 1):
+        counters[queue, word] = 0
+    counters[queue, LATENCY_MAX] = -1
+    counters[queue, DEPTH_MAX] = -1
 
 
 @inlined
@@ -199,11 +209,23 @@ def _all_zero(columns: Any, hop: int, present: int) -> bool:
     )
 
 
+_NEW = np.zeros(COUNTER_WIDTH, dtype=np.int64)
+_NEW[[BUCKET, LATENCY_MAX, DEPTH_MAX, FIRST_NS]] = NO_BUCKET, -1, -1, NEVER
+"""Counters of a queue that has seen no packet."""
+
+
+def _new_counters(rows: int) -> Any:
+    counters = aligned(rows, COUNTER_WIDTH)
+    counters[:] = _NEW
+    return counters
+
+
 class Queues:
-    """All queues with their histograms and time buckets."""
+    """All queues with their counters, histograms and time buckets."""
 
     def __init__(self, maximum: int, bucket_ns: int, bucket_rows: int) -> None:
         self.table = Table(WIDTH, KEY_WORDS, maximum)
+        self.counters = _new_counters(self.table.rows.shape[0])
         # Row 2 q holds the latencies of queue q, row 2 q + 1 its depths.
         self.histograms = Histograms(2 * self.table.rows.shape[0])
         self.buckets = Buckets(bucket_ns, bucket_rows)
@@ -213,25 +235,27 @@ class Queues:
     def reserve(self, hops: int) -> None:
         """Make room for a packet of so many hops, each of a new queue (as far as the maximum allows)."""
         self.table.reserve(hops)
-        self.histograms.reserve_rows(2 * self.table.rows.shape[0])
+        self._reserve_rows()
         self.histograms.reserve_blocks(2 * hops)
-        self._widen(self.buckets.reserve(hops, len(self.table)))
+        self.counters[:, BUCKET] >>= self.buckets.reserve(hops, len(self.table))
 
-    def _widen(self, doublings: int) -> None:
-        self.table.data[:, BUCKET] >>= doublings
+    def _reserve_rows(self) -> None:
+        """Make room for the counters and histograms of as many queues as the table has room for."""
+        rows, known = self.table.rows.shape[0], self.counters.shape[0]
+        if known < rows:
+            counters = _new_counters(rows)
+            counters[:known] = self.counters
+            self.counters = counters
+        self.histograms.reserve_rows(2 * rows)
 
     def settle(self) -> None:
         """Put every queue's current bucket into the log, which is then ordered and compact."""
-        rows = self.table.data
-        running = np.nonzero(rows[:, PACKETS])[0]
+        running = np.nonzero(self.counters[:, PACKETS])[0]
         current = np.empty((len(running), bucket_log.WIDTH), dtype=np.int64)
         current[:, bucket_log.QUEUE] = running
-        current[:, bucket_log.BUCKET :] = rows[running, BUCKET : DEPTH_MAX_NS + 1]
-        rows[:, BUCKET] = NO_BUCKET
-        rows[:, PACKETS : DEPTH_MAX_NS + 1] = 0
-        rows[:, LATENCY_MAX] = -1
-        rows[:, DEPTH_MAX] = -1
-        self.buckets.fit(current, len(rows))
+        current[:, bucket_log.BUCKET :] = self.counters[running, BUCKET : DEPTH_MAX_NS + 1]
+        self.counters[:, BUCKET : DEPTH_MAX_NS + 1] = _NEW[BUCKET : DEPTH_MAX_NS + 1]
+        self.buckets.fit(current, len(self.table))
 
     def coarsen(self, width_ns: int) -> None:
         """Widen the buckets to `width_ns`, which is theirs times a power of two."""
@@ -248,17 +272,21 @@ class Queues:
             log.coarsen(1)
         theirs = other.table.data
         rows, new = self.table.match(theirs)
-        theirs, target = theirs[(rows >= 0) & ~new], rows[(rows >= 0) & ~new]
+        self._reserve_rows()
+        known = (rows >= 0) & ~new
+        theirs, target = theirs[known], rows[known]
         mine = self.table.data[target]
-        mine[:, [FROM_TIMES, CONTRADICTED, ALL_ZERO, TRUNCATED]] += theirs[:, [FROM_TIMES, CONTRADICTED, ALL_ZERO, TRUNCATED]]
-        for word in (LAST_NS, UTILISATION_MAX):
-            mine[:, word] = np.maximum(mine[:, word], theirs[:, word])
-        for word in (FIRST_NS, LATENCY_LOW, DEPTH_LOW):
-            mine[:, word] = np.minimum(mine[:, word], theirs[:, word])
+        mine[:, TRUNCATED] += theirs[:, TRUNCATED]
+        mine[:, UTILISATION_MAX] = np.maximum(mine[:, UTILISATION_MAX], theirs[:, UTILISATION_MAX])
+        mine[:, [LATENCY_LOW, DEPTH_LOW]] = np.minimum(mine[:, [LATENCY_LOW, DEPTH_LOW]], theirs[:, [LATENCY_LOW, DEPTH_LOW]])
         mine[:, DEPTH_AVERAGE] = theirs[:, DEPTH_AVERAGE]
         self.depth_of_all = other.depth_of_all or self.depth_of_all
         self.table.data[target] = mine
-        self.histograms.reserve_rows(2 * self.table.rows.shape[0])
+        counters, theirs = self.counters[rows[rows >= 0]], other.counters[: len(rows)][rows >= 0]
+        counters[:, FROM_TIMES : ALL_ZERO + 1] += theirs[:, FROM_TIMES : ALL_ZERO + 1]
+        counters[:, LAST_NS] = np.maximum(counters[:, LAST_NS], theirs[:, LAST_NS])
+        counters[:, FIRST_NS] = np.minimum(counters[:, FIRST_NS], theirs[:, FIRST_NS])
+        self.counters[rows[rows >= 0]] = counters
         twice = np.stack([2 * rows, 2 * rows + 1], axis=1)
         twice[rows < 0] = -1
         self.histograms.merge(other.histograms, twice.ravel())
@@ -270,6 +298,7 @@ class Queues:
         """An independent copy."""
         other = Queues(self.table.maximum, self.buckets.width_ns, self.buckets.maximum)
         other.table = self.table.copy()
+        other.counters = self.counters.copy()
         other.histograms = self.histograms.copy()
         other.reserve(0)
         other.buckets = self.buckets.copy()
@@ -286,6 +315,7 @@ class Queues:
         """Totals and time buckets of every queue; −1 where a maximum has nothing to be taken of."""
         self.settle()
         rows, log = self.table.data, self.buckets.data
+        counters = self.counters[: len(rows)]
         total = np.zeros((len(rows), bucket_log.WIDTH), dtype=np.int64)
         total[:, [bucket_log.LATENCY_MAX, bucket_log.DEPTH_MAX]] = -1
         if len(log):
@@ -302,18 +332,18 @@ class Queues:
             packets=total[:, bucket_log.PACKETS],
             bytes=total[:, bucket_log.BYTES],
             latency_count=total[:, bucket_log.LATENCY_COUNT],
-            latency_from_times=rows[:, FROM_TIMES].copy(),
+            latency_from_times=counters[:, FROM_TIMES].copy(),
             latency_sum=total[:, bucket_log.LATENCY_SUM].astype(np.float64),
             latency_max=total[:, bucket_log.LATENCY_MAX],
-            latency_contradicted=rows[:, CONTRADICTED].copy(),
+            latency_contradicted=counters[:, CONTRADICTED].copy(),
             depth_count=total[:, bucket_log.DEPTH_COUNT],
             depth_sum=total[:, bucket_log.DEPTH_SUM].astype(np.float64),
             depth_max=total[:, bucket_log.DEPTH_MAX],
             utilisation_max=rows[:, UTILISATION_MAX].copy(),
-            all_zero=rows[:, ALL_ZERO].copy(),
+            all_zero=counters[:, ALL_ZERO].copy(),
             truncated=rows[:, TRUNCATED].copy(),
-            first_ns=np.where(rows[:, FIRST_NS] == NEVER, 0, rows[:, FIRST_NS]),
-            last_ns=rows[:, LAST_NS].copy(),
+            first_ns=np.where(counters[:, FIRST_NS] == NEVER, 0, counters[:, FIRST_NS]),
+            last_ns=counters[:, LAST_NS].copy(),
             latency_histograms=latencies,
             depth_histograms=depths,
         )

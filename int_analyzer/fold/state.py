@@ -15,6 +15,7 @@ import numpy as np
 
 from int_analyzer import _jit
 from int_analyzer.columns import N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, PACKETS_PER_BATCH, Columns
+from int_analyzer.fold.backlog import Backlog, catch_up
 from int_analyzer.fold.batch import fold_packets
 from int_analyzer.fold.connections import Connections
 from int_analyzer.fold.copies import memory
@@ -37,8 +38,9 @@ from int_analyzer.fold.table import (
     DROPS,
     FLOWS,
     LINK_BASE,
-    LINK_SHIFT,
+    LINK_NS,
     LINKS,
+    LONGEST,
     MAXIMUM_LINKS,
     MAXIMUM_PATHS,
     MAXIMUM_QUEUES,
@@ -48,12 +50,13 @@ from int_analyzer.fold.table import (
     PATHS,
     POSTCARDS,
     QUEUES,
+    ROOM,
     SLOT_SHIFT,
     STREAMS,
     UNIDENTIFIED,
     WAITS,
 )
-from int_analyzer.fold.view import View
+from int_analyzer.fold.view import BucketView, QueueView, View
 
 
 class Capacity(NamedTuple):
@@ -75,6 +78,10 @@ class Capacity(NamedTuple):
     subsets: int = 1
     subsets_followed: int = 1
     """Of so many subsets of these connections so many are followed at a time: polling.py."""
+    backlog: int = 1 << 11
+    """Hops of 64 queues that are put off, at most, 48 bytes each; or as many as a packet has, if that is more."""
+    at_once: int = 1 << 8
+    """Queues up to which nothing is put off: a processor's own cache holds what they count in."""
 
 
 _OF_THREAD = threading.local()
@@ -88,11 +95,11 @@ def _scratch(rows: int) -> Any:
     return log
 
 
-def _run(kernel: Any, fast: bool, row: int, stop: int, columns: Any, *arrays: Any) -> int:
-    """Run a kernel over rows of `columns`; uncompiled it takes memoryviews, which give Python ints instead of numpy scalars."""
+def _run(kernel: Any, fast: bool, *given: Any) -> int:
+    """Run a kernel; uncompiled it takes memoryviews instead of arrays, which give Python ints instead of numpy scalars."""
     if fast:
-        return int(_jit.compiled(kernel)(row, stop, columns, *arrays))
-    return int(kernel(row, stop, columns, *(memoryview(array) for array in arrays)))
+        return int(_jit.compiled(kernel)(*given))
+    return int(kernel(*(memoryview(value) if isinstance(value, np.ndarray) else value for value in given)))
 
 
 class State:
@@ -105,6 +112,7 @@ class State:
         self.flows = Flows(self.capacity.flows)
         self.pairs = Pairs(self.capacity.pairs, self.capacity.bucket_ns)
         self.links = Links(self.capacity.links, self.capacity.bucket_ns)
+        self._backlog, self._fast = Backlog(self.capacity.backlog), False
         self.postcards = Postcards(self.capacity.postcards)
         followed = self.capacity.subsets_followed if followed is None else followed
         self.connections = Connections(self.capacity.connections, self.capacity.subsets, followed, turn)
@@ -120,6 +128,7 @@ class State:
     def copy(self) -> State:
         """An independent copy."""
         other = self.empty()
+        self.settle()
         other.queues = self.queues.copy()
         other.paths = self.paths.copy()
         other.flows = self.flows.copy()
@@ -138,6 +147,7 @@ class State:
         if fast and len(columns.packets.time_ns) != PACKETS_PER_BATCH:
             raise ValueError("compiled kernels know columns of the default size only")
         given = columns.arena if fast else columns.by_name()
+        self._fast = fast
         packets, roce, reports, mirrors = (int(columns.counts[rows]) for rows in (N_PACKETS, N_ROCE, N_REPORTS, N_MIRRORS))
         self._reserve_postcards(int(np.count_nonzero(columns.packets.report_count[:packets])))
         waits = _scratch(len(columns.hops.present))
@@ -165,15 +175,11 @@ class State:
     def _fold_packets(self, row: int, stop: int, columns: Any, waits: Any, waited: int, fast: bool) -> tuple[int, int]:
         """The row before which a table has to grow, and how many rows of `waits` are in use."""
         queues, paths, flows, pairs, links = self.queues, self.paths, self.flows, self.pairs, self.links
-        # A slot is one bucket or several, whole ones.
-        pairs.coarsen_to(queues.buckets.width_ns)
-        links.coarsen_to(queues.buckets.width_ns)
-        work = np.zeros(N_WORK, dtype=np.int64)
+        work = self._work()
         work[[QUEUES, PATHS, FLOWS, PAIRS]] = len(queues.table), len(paths.table), len(flows.table), len(pairs.table)
-        work[[BLOCKS, BUCKETS, PATH_HOPS]] = queues.histograms.used, queues.buckets.used, paths.used
-        work[[MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS]] = queues.table.maximum, paths.table.maximum, queues.buckets.width_ns
-        work[[LINKS, MAXIMUM_LINKS, LINK_BASE]] = len(links.table), links.table.maximum, links.base
-        work[LINK_SHIFT] = (links.slot_ns // queues.buckets.width_ns).bit_length() - 1
+        work[PATH_HOPS] = paths.used
+        work[[MAXIMUM_QUEUES, MAXIMUM_PATHS]] = queues.table.maximum, paths.table.maximum
+        work[[LINKS, MAXIMUM_LINKS]] = len(links.table), links.table.maximum
         work[[POSTCARDS, WAITS, DEPTH_OF_ALL]] = self.postcards.used, waited, queues.depth_of_all
         work[SLOT_SHIFT] = (pairs.slot_ns // queues.buckets.width_ns).bit_length() - 1
         row = _run(
@@ -184,9 +190,12 @@ class State:
             columns,
             queues.table.rows,
             queues.table.index(fast),
+            queues.counters,
             queues.histograms.blocks,
             queues.histograms.pool,
             queues.buckets.log,
+            self._backlog.rows,
+            self._backlog.parts,
             paths.table.rows,
             paths.table.index(fast),
             paths.hops,
@@ -212,6 +221,33 @@ class State:
         self.postcards.counts["unidentified"] += int(work[UNIDENTIFIED])
         return row, int(work[WAITS])
 
+    def _work(self) -> Any:
+        """Scratch of the kernels that count hops: int64[96]."""
+        queues, links = self.queues, self.links
+        # A slot is one bucket or several, whole ones.
+        self.pairs.coarsen_to(queues.buckets.width_ns)
+        links.coarsen_to(queues.buckets.width_ns)
+        work = np.zeros(N_WORK, dtype=np.int64)
+        work[[BLOCKS, BUCKETS, BUCKET_NS]] = queues.histograms.used, queues.buckets.used, queues.buckets.width_ns
+        work[[LINK_NS, LINK_BASE]] = links.slot_ns, links.base
+        work[[LONGEST, ROOM]] = self._backlog.longest, self._backlog.room
+        return work
+
+    @property
+    def hops_put_off(self) -> int:
+        """Hops that are not counted yet."""
+        return len(self._backlog)
+
+    def settle(self) -> None:
+        """Count the hops that were put off."""
+        queues, backlog = self.queues, self._backlog
+        while self.hops_put_off > 0:
+            queues.reserve(1)
+            work = self._work()
+            arrays = (backlog.rows, backlog.parts, queues.counters, queues.histograms.blocks, queues.histograms.pool, queues.buckets.log)
+            _run(catch_up, self._fast, 1, *arrays, self.links.table.rows, work)
+            queues.histograms.used, queues.buckets.used = work[[BLOCKS, BUCKETS]].tolist()
+
     def _fold_roce(self, row: int, stop: int, columns: Any, waits: Any, waited: int, fast: bool) -> int:
         *arrays, work = self.connections.arrays(fast)
         work[LOGGED] = waited
@@ -235,6 +271,11 @@ class State:
             first, last = self.quality.counters[[FIRST_NS, LAST_NS]].tolist()
             self.links.cover(min(first, time), max(last, time))
         self.queues.reserve(hops)
+        if self.queues.table.rows.shape[0] > self.capacity.at_once:
+            self._backlog.reserve(self.queues.table.rows.shape[0])
+        if hops > self._backlog.most:
+            self.settle()
+            self._backlog.deepen(hops)
         self.paths.reserve(hops)
         if not self.flows.table.reserve(1):
             self._evict_flows(self.flows.table.maximum // 2)
@@ -258,6 +299,8 @@ class State:
         saw of which one is in each piece (they count twice), and what was forgotten for lack of room: so postcards of packets that
         had left a full log are joined only if they are in its sample.
         """
+        self.settle()
+        other.settle()
         mine, theirs = self.connections.turns.subsets, other.connections.turns.subsets
         if mine != theirs:
             raise ValueError(f"states of {mine} and of {theirs} subsets of connections")
@@ -280,6 +323,11 @@ class State:
             self.quality.counters[LINKS_IGNORED] += self.links.merge(other.links, first, last)
         self.sequences.merge(other.sequences)
 
+    def view_queues(self) -> tuple[QueueView, BucketView]:
+        """Totals and time buckets of every queue, which cost less than everything."""
+        self.settle()
+        return self.queues.view()
+
     def view(self) -> View:
         """Everything as plain arrays, independent of what is folded later."""
         paths, flows, postcards, quality = self.paths, self.flows, self.postcards, self.quality
@@ -287,7 +335,7 @@ class State:
             # Here all packets are complete; in the state they are not.
             paths, flows, postcards, quality = paths.copy(), flows.copy(), postcards.copy(), quality.copy()
             quality.counters[PATHS_IGNORED] += postcards.finish(self.queues.table.data, paths, flows)
-        queues, buckets = self.queues.view()
+        queues, buckets = self.view_queues()
         self.pairs.coarsen_to(buckets.width_ns)
         sequences, drops = self.sequences.view()
         flow_view = flows.view()

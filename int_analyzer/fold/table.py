@@ -15,8 +15,8 @@ from int_analyzer._jit import compiled, inlined, kernel
 QUEUES, PATHS, FLOWS, PAIRS, STREAMS, DROPS, BLOCKS, BUCKETS, PATH_HOPS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 MAXIMUM_QUEUES, MAXIMUM_PATHS, BUCKET_NS, SLOT_SHIFT = 9, 10, 11, 12
 POSTCARDS, UNIDENTIFIED = 13, 14
-LINKS, MAXIMUM_LINKS, LINK_SHIFT, LINK_BASE = 24, 25, 26, 27
-WAITS, DEPTH_OF_ALL = 28, 29
+LINKS, MAXIMUM_LINKS, LINK_NS, LINK_BASE = 24, 25, 26, 27
+WAITS, DEPTH_OF_ALL, LONGEST, ROOM = 28, 29, 30, 31
 KEY = 16
 HASHES, ROWS_AHEAD, RING = 32, 64, 32
 """Two rings of 32 words: what is known already of the packets that come next (foresight.py)."""

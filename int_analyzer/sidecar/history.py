@@ -42,7 +42,7 @@ class History:
 
     def add(self, number: int, state: State) -> None:
         """Note what a second was like."""
-        queues, _ = state.queues.view()
+        queues, _ = state.view_queues()
         counts = state.quality.view()["counts"]
         ports: list[Fare] = []
         if len(queues.packets):

@@ -53,7 +53,7 @@ class QueueLog:
         """Take in the second of this number."""
         if self._begin is not None and not 0 <= number - self._begin < SECONDS:
             self.flush()
-        queues, _ = state.queues.view()
+        queues, _ = state.view_queues()
         count = len(queues.packets)
         if not count:
             return
