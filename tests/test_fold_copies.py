@@ -132,6 +132,41 @@ def test_until_a_copy_is_found_one_packet_in_eight_is_watched() -> None:
     assert sum(got["queues"].values()) - sum(right["queues"].values()) == right["copies"] - got["copies"]
 
 
+@pytest.mark.parametrize("phase", range(8))
+def test_a_source_that_samples_every_eighth_packet_hides_no_copies(phase: int) -> None:
+    seen = mirrored([packet for packet in sent(4000) if packet.psn % 8 == phase and packet.roce is not None], (1, 9))
+    right, got = twin(seen)["copies"], told(folded(seen))["copies"]
+    assert right > 400 and right - got < 40
+
+
+def by_a_coarse_clock(count: int = 400, **rest: Any) -> list[Packet]:
+    """Packets of eight flows in one millisecond of switches that tell of no finer times; equal PSNs in all flows."""
+    tick = 7
+    hops = tuple(Hop(node, latency=0, depth=0, begin=tick, end=tick) for node in (11, 12))
+    return [Packet(START + 2500 * number, hops, 1 + number % 8, psn=number // 8, **rest) for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [{"ip": 6, "roce": None}, {"roce": None}, {"ip": 6}, {}],
+    ids=["IPv6", "IPv4 without an identification", "RoCEv2 over IPv6", "RoCEv2 without an identification"],
+)
+def test_packets_of_one_tick_of_a_coarse_clock_are_no_copies(rest: dict[str, Any]) -> None:
+    packets = by_a_coarse_clock(**rest)
+    view = folded_on(watching(), packets).view()
+    assert view.counts["copies"] == 0 and view.queues.packets.tolist() == [len(packets)] * 2
+    assert view.flows.packets.sum() == len(packets)
+
+
+def test_what_else_the_first_hop_says_tells_packets_of_one_tick_apart() -> None:
+    one = by_a_coarse_clock(1)[0]
+    again = [
+        dataclasses.replace(one, hops=(dataclasses.replace(one.hops[0], **said), one.hops[1])) for said in ({"depth": 3}, {"latency": 9})
+    ]
+    assert folded_on(watching(), [one, *again]).view().counts["copies"] == 0
+    assert folded_on(watching(), [one, *again, *again]).view().counts["copies"] == 2
+
+
 def test_pieces_of_a_capture_lose_only_copies_that_lie_across_their_ends() -> None:
     seen = mirrored(sent(2000), (1, 9))
     whole, pieces = twin(seen), told(merged(folded_on(watching(), seen[:1900]), folded_on(watching(), seen[1900:])))
@@ -178,6 +213,12 @@ def test_without_times_nothing_is_told_and_it_is_said() -> None:
     quality = summarise(view, Profile()).quality
     assert quality is not None
     assert any("about 400 packets count twice" in reason for reason in quality.trust_reasons)
+
+
+def test_hops_of_packets_that_are_in_no_flow_are_judged() -> None:
+    told_of_nothing = Packet(START, sent(1)[0].hops[:1], ip=0, roce=None, telemetry=0, reports=1)
+    quality = summarise(folded_on(State(), [told_of_nothing] * 20).view(), Profile()).quality
+    assert quality is not None and (quality.hops, quality.copies) == (20, 0)
 
 
 def test_copies_are_said_and_cost_no_trust() -> None:

@@ -17,7 +17,7 @@ from int_analyzer.columns import Columns
 from int_analyzer.decode import Decoder
 from int_analyzer.fold.state import State
 from int_analyzer.sidecar.sliding import CAPACITY, GRACE_NS, JUMP_NS, OPEN, SLICES, STRETCHES, Sliding
-from int_analyzer.sidecar.track import CONFIRMED, HOLD_NS, ROLE_CONFIRMED, UPDATE_NS, Tracks
+from int_analyzer.sidecar.track import CALM_AGAIN, CONFIRMED, HOLD_NS, ROLE_CONFIRMED, UNJUDGED, UPDATE_NS, Tracks
 
 FIRST = START // SECOND
 
@@ -197,6 +197,16 @@ def test_a_finding_ends_when_it_was_not_seen_for_some_time_and_not_before() -> N
     assert tracks.update(last + HOLD_NS, []) == []
     assert [event.event for event in tracks.update(last + HOLD_NS + 1, [])] == ["end"]
     assert tracks.lasting == []
+
+
+@pytest.mark.parametrize(
+    ("role", "polled", "reason"), [("root", True, CALM_AGAIN), ("host", False, CALM_AGAIN), ("host", True, UNJUDGED)], ids=str
+)
+def test_a_host_that_is_judged_no_more_is_not_called_calm(role: str, polled: bool, reason: str) -> None:
+    tracks = Tracks()
+    for at in (0, 1):
+        tracks.update(START + at * SECOND, [found(role=role)])
+    assert [event.reason for event in tracks.update(START + 2 * SECOND + HOLD_NS, [], polled=polled)] == [reason]
 
 
 def test_a_role_is_changed_only_when_several_judgements_say_so() -> None:

@@ -183,7 +183,7 @@ def fold_packets(
             if count > 0 and (reports == 0 or count > 1):
                 number = number_of(columns, row, get(columns, "packets.roce_row", row))
                 if is_watched(seen, number):
-                    identity = identify(columns, number, first)
+                    identity = identify(columns, hashed, number, first)
                     copy = find_copy(seen, identity) if identity != 0 else -1
             if copy < 0:
                 count_in_flow(flow_rows, flow, time, crossed, telemetry, marked, notified)

@@ -1,9 +1,10 @@
-"""Copies: packets that are seen again at another mirror point, told by when their first hop had them.
+"""Copies: packets that are seen again at another mirror point, told by what their first hop said of them.
 
-Mirror points on one path tell of a packet with stacks of different lengths, which begin alike: the first hop, with its times, is in all of
-them, and no other packet of that flow crossed that port at these times (a retransmission crosses it later). So the memory has one word for
-a packet: its identity, and the path that it was last seen with. It forgets what came long ago, and all when a piece of the capture ends;
-without times in the first hop nothing is told.
+Mirror points on one path tell of a packet with stacks of different lengths, which begin alike: the first hop is in all of them. Its times
+alone do not name a packet: a clock may tick in milliseconds. So a copy is of the same flow, has the same number, and its first hop has
+the same times, latency and depth (a retransmission crosses that port later). A packet without a number (RFC 6864: an identification of 0
+says nothing, IPv6 has none), or whose first hop has no times, is never taken for a copy. The memory has one word for a packet: its
+identity, and the path that it was last seen with. It forgets what came long ago, and all when a piece of the capture ends.
 
 Most captures have no copies, and shall not pay for them: until one is found, only one packet in eight is watched. What came before it,
 while packets were already on their way to a second mirror point, is counted twice.
@@ -15,20 +16,22 @@ from typing import Any
 
 from int_analyzer._jit import inlined
 from int_analyzer.columns import get
-from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, product
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, FACTOR_5, product
 from int_analyzer.fold.table import aligned
-from int_analyzer.schema import ABSENT32, HAS_EGRESS_PORT, HAS_EGRESS_TIME, HAS_INGRESS_TIME, HAS_NODE
+from int_analyzer.schema import ABSENT32, HAS_DEPTH, HAS_EGRESS_PORT, HAS_EGRESS_TIME, HAS_INGRESS_TIME, HAS_LATENCY, HAS_NODE
 
 SETS, WAYS = 8192, 4
 """Sets of the memory, and packets of a set, the newest first. A packet is remembered until its set has taken four others: of copies that
 come 1000 packets later one in 100 000 is not told, of those 8000 packets later one in 50."""
 PATH_BITS = 21
-"""A word is row + 1 of the path, and above it what of the identity tells packets of one set apart: 43 bits."""
+"""A word is row + 1 of the path, and above it what of the identity tells packets of one set apart: 43 bits. The others choose the set."""
 _PATH_MASK = (1 << PATH_BITS) - 1
 WATCHING = SETS * WAYS
 """Place of the word that is 1 once a copy was found."""
-_WATCHED = 7
-"""Bits of a packet's number that are 0 if it is watched all the same."""
+_UNWATCHED_BITS = 61
+"""A packet is watched all the same if a product of its number is 0 above these bits: sampling by number shall not hide its copies."""
+_NUMBERED = 1 << 40
+"""A bit of a number: it has a PSN."""
 
 
 def memory() -> Any:
@@ -38,28 +41,24 @@ def memory() -> Any:
 
 @inlined
 def number_of(columns: Any, row: int, roce_row: int) -> int:
-    """What tells a packet from the next one of its sender: IPv4 identification and PSN."""
+    """What tells a packet from the next one of its flow: IPv4 identification and PSN; 0 if it has neither."""
     number: int = get(columns, "packets.ip_id", row)
     if roce_row != ABSENT32:
-        number = number << 24 | get(columns, "roce.psn", roce_row)
+        number = _NUMBERED | number << 24 | get(columns, "roce.psn", roce_row)
     return number
 
 
 @inlined
 def is_watched(seen: Any, number: int) -> bool:
     """Whether to look for the packet in the memory."""
-    return seen[WATCHING] != 0 or number & _WATCHED == 0
+    return number != 0 and (seen[WATCHING] != 0 or product(number, FACTOR_0) >> _UNWATCHED_BITS == 0)
 
 
 @inlined
-def identify(columns: Any, number: int, hop: int) -> int:
-    """Identity of the packet of this number whose first hop is in row `hop`; 0 if that has no times."""
+def identify(columns: Any, flow_hash: int, number: int, hop: int) -> int:
+    """Identity of the packet of this flow and number whose first hop is in row `hop`; 0 if that has no times."""
     present, times = get(columns, "hops.present", hop), 0
-    hashed = number
-    if present & HAS_NODE != 0:
-        hashed ^= product(get(columns, "hops.node_id", hop), FACTOR_0)
-    if present & HAS_EGRESS_PORT != 0:
-        hashed ^= product(get(columns, "hops.egress_port", hop), FACTOR_4)
+    hashed = flow_hash ^ product(number, FACTOR_5)
     if present & HAS_INGRESS_TIME != 0:
         times = get(columns, "hops.ingress_time_raw", hop)
         hashed ^= product(times, FACTOR_1)
@@ -67,16 +66,27 @@ def identify(columns: Any, number: int, hop: int) -> int:
         left = get(columns, "hops.egress_time_raw", hop)
         hashed ^= product(left, FACTOR_2)
         times |= left
+    if times == 0:
+        return 0
+    if present & HAS_NODE != 0:
+        hashed ^= product(get(columns, "hops.node_id", hop), FACTOR_0)
+    if present & HAS_EGRESS_PORT != 0:
+        hashed ^= product(get(columns, "hops.egress_port", hop), FACTOR_4)
     hashed = product(hashed ^ (hashed >> 32), FACTOR_3)
-    return hashed ^ (hashed >> 32) if times != 0 else 0
+    if present & HAS_LATENCY != 0:
+        hashed ^= product(get(columns, "hops.hop_latency_raw", hop), FACTOR_1)
+    if present & HAS_DEPTH != 0:
+        hashed ^= product(get(columns, "hops.queue_depth_raw", hop), FACTOR_2)
+    hashed = product(hashed ^ (hashed >> 32), FACTOR_3)
+    return hashed ^ (hashed >> 32)
 
 
 @inlined
 def find_copy(seen: Any, identity: int) -> int:
     """Where the packet stands in the memory, −1 if it does not."""
-    first = ((identity >> PATH_BITS) & (SETS - 1)) * WAYS
+    first = (identity & (SETS - 1)) * WAYS
     for at in range(first, first + WAYS):
-        if (seen[at] ^ identity) >> PATH_BITS == 0:
+        if (seen[at] ^ identity) >> PATH_BITS == 0 and seen[at] != 0:
             seen[WATCHING] = 1
             return at
     return -1
@@ -93,7 +103,7 @@ def path_of(seen: Any, at: int) -> int:
 def remember(seen: Any, identity: int, path: int) -> None:
     """Put a packet in place of the oldest one of its set; on a path beyond what a word can hold it is not remembered."""
     if path < _PATH_MASK:
-        first = ((identity >> PATH_BITS) & (SETS - 1)) * WAYS
+        first = (identity & (SETS - 1)) * WAYS
         for at in range(first + WAYS - 1, first, -1):
             seen[at] = seen[at - 1]
         seen[first] = identity & ~_PATH_MASK | (path + 1)

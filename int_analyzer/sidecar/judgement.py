@@ -13,6 +13,7 @@ from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Finding, Summary
 from int_analyzer.fold.state import State
 from int_analyzer.profile import Profile
+from int_analyzer.sidecar.polling import FULL
 from int_analyzer.sidecar.sliding import SLICES, Sliding
 
 
@@ -26,6 +27,11 @@ class Judgement:
     summary: Summary
     findings: list[Finding]
     from_ns: int
+
+    @property
+    def polled(self) -> bool:
+        """Whether only a part of the connections was followed in these ten seconds, or in a part of them."""
+        return self.summary.roce is not None and self.summary.roce.tracking.mode != FULL.mode
 
 
 class Judge:

@@ -189,7 +189,7 @@ class Sidecar:
                 # it is made of stretches, which are looked at from other threads
                 self.sliding.last_ten()
             judgement = self.judge.judge(self.sliding, bool(self.tracks.lasting))
-            events = self.tracks.update(now_ns, judgement.findings, judgement.from_ns)
+            events = self.tracks.update(now_ns, judgement.findings, judgement.from_ns, judgement.polled)
         with stages["tell"]:
             self.tell(events)
         with stages["publish"]:

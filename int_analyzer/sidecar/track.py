@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from int_analyzer.analysis.finding import HOST
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.report.json_document import document
 
@@ -25,6 +26,9 @@ UPDATE_NS = 10_000_000_000
 """A finding that lasts is said again so often."""
 GROWN = 2.0
 """… or when its peak has become so many times what was said last."""
+
+CALM_AGAIN, UNJUDGED = "calm again", "not judged any more: only a part of the connections is followed"
+"""Why a finding ends."""
 
 _OF_JUDGEMENT = ("role", "cause")
 
@@ -77,8 +81,11 @@ class Tracks:
         said = [track.document for track in self._tracks.values() if track.said_ns is not None]
         return sorted(said, key=lambda found: (found["role"] != "root", -found["impact"]))
 
-    def update(self, now_ns: int, findings: Sequence[Finding], from_ns: int = 0) -> list[Event]:
-        """Take a judgement in: what has to be said. from_ns: where the times in the evidence begin to count."""
+    def update(self, now_ns: int, findings: Sequence[Finding], from_ns: int = 0, polled: bool = False) -> list[Event]:
+        """Take a judgement in: what has to be said.
+
+        from_ns: where the times in the evidence begin to count; polled: it saw a part of the connections, which tells nothing of hosts.
+        """
         ids = self._take(now_ns, findings)
         events = []
         for place, track in list(self._tracks.items()):
@@ -86,7 +93,8 @@ class Tracks:
                 # seen once and no more: nobody has heard of it
                 del self._tracks[place]
             elif now_ns - track.seen_ns > HOLD_NS:
-                events.append(self._end(place, now_ns, "calm again"))
+                unjudged = polled and track.document["role"] == HOST
+                events.append(self._end(place, now_ns, UNJUDGED if unjudged else CALM_AGAIN))
             elif track.seen_ns == now_ns and (event := self._say(track, now_ns)):
                 events.append(event)
         for track in self._tracks.values():
