@@ -256,7 +256,7 @@ def _loss_doubts(view: View, profile: Profile) -> Doubts:
 
 def _sampling_doubts(view: View) -> Doubts:
     share = telemetry_share(view)
-    if share >= SPARSE:
+    if share is None or share >= SPARSE:
         return []
     return [
         (1, f"only {share:.1%} of the RoCEv2 packets carry telemetry: a burst, a loop or a change of path that few others see is not known")
