@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from int_analyzer import _jit
 from int_analyzer.capture import open_source
 from int_analyzer.live import timestamp
 from int_analyzer.live.filter import compile_filter
@@ -89,6 +91,7 @@ def run(options: Options) -> None:
             drop_privileges()
         if compiled:
             # a ring would overflow while the first packets wait for the compiler
+            compile_apart()
             warm_up()
         if sidecar.restored:
             print(f"checkpoint: {sidecar.restored}", file=sys.stderr)
@@ -119,6 +122,13 @@ def run(options: Options) -> None:
             print(f"int-analyzer: {options.replay}: {damage}", file=sys.stderr)
         while options.stay and not sidecar.stopped and not signals.stopping(3600):
             continue
+
+
+def compile_apart() -> None:
+    """Let another process fill an empty cache of kernels: a compiler never gives its memory back, 200 MB for months."""
+    if not _jit.DISABLED and not _jit.cached_kernels().get("decode_batch"):
+        # where nothing can be kept it fails, and this process compiles
+        subprocess.run([sys.executable, "-m", "int_analyzer", "warmup"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def _sinks(options: Options) -> list[Sink]:
