@@ -12,6 +12,7 @@ from pathlib import Path
 
 from int_analyzer import _jit
 from int_analyzer.capture import open_source
+from int_analyzer.evidence.source import CounterSource
 from int_analyzer.live import timestamp
 from int_analyzer.live.filter import compile_filter
 from int_analyzer.live.intake import Intake
@@ -19,10 +20,12 @@ from int_analyzer.live.privilege import drop_privileges
 from int_analyzer.live.replay import Replay
 from int_analyzer.live.report_socket import ReportSocket, parse_address
 from int_analyzer.live.ring import Ring
+from int_analyzer.profile import Profile
 from int_analyzer.reading import is_large
 from int_analyzer.result import warm_up
 from int_analyzer.sidecar.checkpoint import Checkpoint
 from int_analyzer.sidecar.event_log import EventLog
+from int_analyzer.sidecar.inquiry import Inquiry
 from int_analyzer.sidecar.polling import FULL, Polling
 from int_analyzer.sidecar.recorder import Recorder
 from int_analyzer.sidecar.relief import Relief
@@ -39,7 +42,8 @@ class Options:
     interfaces: to capture on, each with `threads` rings; timestamps: whose; expression: of a kernel filter; reports: addresses of UDP
     sockets; replay: a capture instead of these, at `speed` capture seconds per second; connections: which are followed, None: all while a
     live source can be kept up with; state: folder of the checkpoint; stay: answer over HTTP when a replay is over, too; webhook, otlp:
-    addresses to send to; recordings, parquet: folders; screen: show every second on the terminal, instead of printing findings.
+    addresses to send to; recordings, parquet: folders; evidence: opens sources of counters from outside, by a profile; screen: show every
+    second on the terminal, instead of printing findings.
     """
 
     interfaces: Sequence[str] = ()
@@ -60,6 +64,7 @@ class Options:
     otlp: str | None = None
     recordings: Path | None = None
     parquet: Path | None = None
+    evidence: Callable[[Profile], Sequence[CounterSource]] | None = None
     screen: bool = False
 
 
@@ -85,10 +90,14 @@ def run(options: Options) -> None:
             sidecar.on_tick.append(recorder.reach)
         server = Server(options.listening) if options.listening is not None else None
         _connect(sidecar, options, stack)
+        _inquire(sidecar, options, stack)
         tap = recorder.tap if recorder is not None else _untapped
         _open_live(sidecar, options, tap)
         if options.replay is None:
             drop_privileges()
+        if sidecar.inquiry is not None:
+            # a thread has the privileges of then
+            sidecar.inquiry.start()
         if compiled:
             # a ring would overflow while the first packets wait for the compiler
             compile_apart()
@@ -152,6 +161,14 @@ def _connect(sidecar: Sidecar, options: Options, stack: ExitStack) -> None:
         from int_analyzer.sidecar.telemetry import Telemetry
 
         sidecar.on_tick.append(Telemetry(sidecar, options.otlp).tell)
+
+
+def _inquire(sidecar: Sidecar, options: Options, stack: ExitStack) -> None:
+    """Ask for counters from outside, for the first time."""
+    evidence = options.evidence
+    if evidence is not None:
+        sidecar.inquiry = Inquiry(lambda: evidence(sidecar.profile))
+        stack.callback(sidecar.inquiry.close)
 
 
 def _untapped(intake: Intake) -> Intake:
