@@ -89,14 +89,14 @@ def run(options: Options) -> None:
             sidecar.sinks.append(recorder)
             sidecar.on_tick.append(recorder.reach)
         server = Server(options.listening) if options.listening is not None else None
-        _connect(sidecar, options, stack)
         _inquire(sidecar, options, stack)
         tap = recorder.tap if recorder is not None else _untapped
         _open_live(sidecar, options, tap)
         if options.replay is None:
             drop_privileges()
+        # from here on threads may begin: each has the privileges of then
+        _connect(sidecar, options, stack)
         if sidecar.inquiry is not None:
-            # a thread has the privileges of then
             sidecar.inquiry.start()
         if compiled:
             # a ring would overflow while the first packets wait for the compiler
