@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 from traffic import CONGESTED, HEALTHY, LENGTH, ROOT, SECOND, START, Timed, in_turn, pcap
 
+from int_analyzer import _jit
 from int_analyzer.capture import open_source
 from int_analyzer.cli import main
 from int_analyzer.live.replay import Replay
+from int_analyzer.sidecar.assembly import compile_apart
 from int_analyzer.sidecar.event_log import EventLog
 from int_analyzer.sidecar.service import Sidecar
 from int_analyzer.sidecar.track import Event
@@ -87,6 +89,19 @@ def test_a_source_that_loses_its_clock_says_so_once() -> None:
         replay.clock = "hardware"
         sidecar.replay(sidecar.add(replay, on_wall_clock=False), lambda seconds: False)
     assert said == [f"replay: times are now of the {replay.clock}"]
+
+
+def test_an_empty_cache_of_kernels_is_filled_by_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[list[str]] = []
+    monkeypatch.setattr(_jit, "DISABLED", False)
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: runs.append(command))
+    for kept in ({}, {"restore_tags": True}, {"decode_batch": False}):
+        monkeypatch.setattr(_jit, "cached_kernels", lambda kept=kept: kept)
+        compile_apart()
+    assert runs == [[sys.executable, "-m", "int_analyzer", "warmup"]] * 3
+    monkeypatch.setattr(_jit, "cached_kernels", lambda: {"decode_batch": True})
+    compile_apart()
+    assert len(runs) == 3
 
 
 def test_congestion_that_comes_and_goes_is_one_finding() -> None:

@@ -23,12 +23,15 @@ from int_analyzer.sidecar.lifetime import Lifetime
 
 pytestmark = needs_namespaces
 
+ENVIRONMENT = {**os.environ, "NUMBA_DISABLE_JIT": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""Threads of a library that begin before the privileges are dropped keep them: the unit in deploy/systemd has none either."""
+
 
 @contextmanager
 def sidecar(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """The command in a process of its own, in plain Python, once it captures."""
     command = [sys.executable, "-m", "int_analyzer", "sidecar", "--state", str(folder / "state"), *arguments]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
         deadline = time.monotonic() + 30
         while not (folder / "state/sidecar.npz").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -48,9 +51,12 @@ def stopped(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
 
 
 def test_a_mirror_port_and_reports_at_once_give_one_finding(tmp_path: Path) -> None:
+    (tmp_path / "switches.csv").write_text("time,node,port,metric,value\n")
+    # what has threads of its own
+    others = ("--record", str(tmp_path / "record"), "--webhook", "http://127.0.0.1:9", "--counters", str(tmp_path / "switches.csv"))
+
     def work() -> tuple[str, list[dict[str, Any]]]:
-        with sidecar(tmp_path, "--interface", "mirror0", "--reports", "udp://127.0.0.1:32766") as process:
-            status = Path(f"/proc/{process.pid}/status").read_text()
+        with sidecar(tmp_path, "--interface", "mirror0", "--reports", "udp://127.0.0.1:32766", *others) as process:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as reports, sender() as mirror:
                 began = time.monotonic()
                 for number, (at, data) in enumerate(frames(CONGESTED)):
@@ -60,14 +66,17 @@ def test_a_mirror_port_and_reports_at_once_give_one_finding(tmp_path: Path) -> N
                         mirror.send(data)
                     else:
                         reports.sendto(data[42:], ("127.0.0.1", 32766))
-            time.sleep(0.3)
+            # two judgements more, however slow this machine is
+            time.sleep(2)
+            status = "".join(path.read_text() for path in Path(f"/proc/{process.pid}/task").glob("*/status"))
             return status, stopped(process)
 
     status, events = in_namespace(work)
     assert [(event["event"], event["node"], event["port"]) for event in events] == [("start", "2", "2")]
     assert 0 < events[0]["at_ns"] - events[0]["start_ns"] < 5_000_000_000
     # CAP_NET_RAW is the 13th
-    assert [line.split()[1] for line in status.splitlines() if line.startswith(("CapPrm", "CapEff"))] == ["0000000000002000"] * 2
+    held = [line.split()[1] for line in status.splitlines() if line.startswith(("CapPrm", "CapEff"))]
+    assert held == ["0000000000002000"] * len(held) and len(held) >= 2 * 4
     lifetime = Lifetime()
     rest = load(tmp_path / "state/sidecar.npz", lifetime)
     assert lifetime.counts()["counts"]["packets"] == len(frames(CONGESTED))

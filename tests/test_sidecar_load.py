@@ -49,6 +49,7 @@ def capturing(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         deadline = time.monotonic() + 300
         while not (folder / "state/sidecar.npz").exists() and time.monotonic() < deadline:
             time.sleep(0.1)
+        assert (folder / "state/sidecar.npz").exists(), "it does not capture"
         # the grace periods of the kernel, on a busy machine
         time.sleep(2)
         try:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from int_analyzer.cli.argument import ConnectionsOption, ProfileOption, polling_from
+from int_analyzer.cli.evidence import CountersOption, PrometheusOption, PrometheusTokenOption, evidence_from
+
+if TYPE_CHECKING:
+    from int_analyzer.evidence.source import CounterSource
+    from int_analyzer.profile import Profile
 
 EXAMPLES = """Examples:
 
@@ -16,6 +21,7 @@ EXAMPLES = """Examples:
   int-analyzer sidecar --interface eth1 --reports udp://0.0.0.0:32766 --profile fabric.toml --state /var/lib/int-analyzer
   int-analyzer sidecar -i eth1 --listen 127.0.0.1:9464      and a page, /metrics and a JSON API there
   int-analyzer sidecar -i eth1 --connections polling        a part of the RoCEv2 connections at a time: bounded cost
+  int-analyzer sidecar -i eth1 --profile fabric.toml --prometheus http://prometheus:9090
   int-analyzer sidecar --replay mirror.pcap --speed 1       findings as they would have come, one JSON object a line
   int-analyzer sidecar --replay day.pcap.zst --speed inf --output findings.jsonl
 """
@@ -51,6 +57,9 @@ def sidecar(
     ] = 1.0,
     connections: ConnectionsOption = "auto",
     profile: ProfileOption = None,
+    counters: CountersOption = None,
+    prometheus: PrometheusOption = None,
+    prometheus_token: PrometheusTokenOption = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Append findings there instead of printing them.", show_default=False),
@@ -99,6 +108,9 @@ def sidecar(
     from int_analyzer.sidecar import assembly
     from int_analyzer.sidecar.server import Listening
 
+    def evidence(known: Profile) -> list[CounterSource]:
+        return evidence_from(known, counters, prometheus, prometheus_token)
+
     if timestamps not in timestamp.CHOICES:
         raise typer.BadParameter(f"--timestamps is one of {', '.join(timestamp.CHOICES)}")
     assembly.run(
@@ -121,5 +133,6 @@ def sidecar(
             otlp=otlp,
             recordings=record,
             parquet=parquet,
+            evidence=evidence if counters or prometheus or prometheus_token else None,
         )
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from int_analyzer import _jit
 from int_analyzer.capture import open_source
+from int_analyzer.evidence.source import CounterSource
 from int_analyzer.live import timestamp
 from int_analyzer.live.filter import compile_filter
 from int_analyzer.live.intake import Intake
@@ -17,10 +20,12 @@ from int_analyzer.live.privilege import drop_privileges
 from int_analyzer.live.replay import Replay
 from int_analyzer.live.report_socket import ReportSocket, parse_address
 from int_analyzer.live.ring import Ring
+from int_analyzer.profile import Profile
 from int_analyzer.reading import is_large
 from int_analyzer.result import warm_up
 from int_analyzer.sidecar.checkpoint import Checkpoint
 from int_analyzer.sidecar.event_log import EventLog
+from int_analyzer.sidecar.inquiry import Inquiry
 from int_analyzer.sidecar.polling import FULL, Polling
 from int_analyzer.sidecar.recorder import Recorder
 from int_analyzer.sidecar.relief import Relief
@@ -37,7 +42,8 @@ class Options:
     interfaces: to capture on, each with `threads` rings; timestamps: whose; expression: of a kernel filter; reports: addresses of UDP
     sockets; replay: a capture instead of these, at `speed` capture seconds per second; connections: which are followed, None: all while a
     live source can be kept up with; state: folder of the checkpoint; stay: answer over HTTP when a replay is over, too; webhook, otlp:
-    addresses to send to; recordings, parquet: folders; screen: show every second on the terminal, instead of printing findings.
+    addresses to send to; recordings, parquet: folders; evidence: opens sources of counters from outside, by a profile; screen: show every
+    second on the terminal, instead of printing findings.
     """
 
     interfaces: Sequence[str] = ()
@@ -58,6 +64,7 @@ class Options:
     otlp: str | None = None
     recordings: Path | None = None
     parquet: Path | None = None
+    evidence: Callable[[Profile], Sequence[CounterSource]] | None = None
     screen: bool = False
 
 
@@ -82,13 +89,18 @@ def run(options: Options) -> None:
             sidecar.sinks.append(recorder)
             sidecar.on_tick.append(recorder.reach)
         server = Server(options.listening) if options.listening is not None else None
-        _connect(sidecar, options, stack)
+        _inquire(sidecar, options, stack)
         tap = recorder.tap if recorder is not None else _untapped
         _open_live(sidecar, options, tap)
         if options.replay is None:
             drop_privileges()
+        # from here on threads may begin: each has the privileges of then
+        _connect(sidecar, options, stack)
+        if sidecar.inquiry is not None:
+            sidecar.inquiry.start()
         if compiled:
             # a ring would overflow while the first packets wait for the compiler
+            compile_apart()
             warm_up()
         if sidecar.restored:
             print(f"checkpoint: {sidecar.restored}", file=sys.stderr)
@@ -121,6 +133,13 @@ def run(options: Options) -> None:
             continue
 
 
+def compile_apart() -> None:
+    """Let another process fill an empty cache of kernels: a compiler never gives its memory back, 200 MB for months."""
+    if not _jit.DISABLED and not _jit.cached_kernels().get("decode_batch"):
+        # where nothing can be kept it fails, and this process compiles
+        subprocess.run([sys.executable, "-m", "int_analyzer", "warmup"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 def _sinks(options: Options) -> list[Sink]:
     """Where events go."""
     sinks: list[Sink] = [] if options.screen and options.output is None else [EventLog(options.output)]
@@ -142,6 +161,14 @@ def _connect(sidecar: Sidecar, options: Options, stack: ExitStack) -> None:
         from int_analyzer.sidecar.telemetry import Telemetry
 
         sidecar.on_tick.append(Telemetry(sidecar, options.otlp).tell)
+
+
+def _inquire(sidecar: Sidecar, options: Options, stack: ExitStack) -> None:
+    """Ask for counters from outside, for the first time."""
+    evidence = options.evidence
+    if evidence is not None:
+        sidecar.inquiry = Inquiry(lambda: evidence(sidecar.profile))
+        stack.callback(sidecar.inquiry.close)
 
 
 def _untapped(intake: Intake) -> Intake:

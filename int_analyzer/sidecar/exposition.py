@@ -80,6 +80,9 @@ class Exposition(Collector):
         yield "sink_waiting", [((type(sink).__name__,), sink.waiting) for sink in sidecar.sinks if isinstance(sink, Outbox)]
         if sidecar.relief is not None:
             yield "connection_switches", [((), sidecar.relief.switches)]
+        if sidecar.inquiry is not None:
+            yield "evidence_answers", [((), sidecar.inquiry.answers)]
+            yield "evidence_faults", [((), sidecar.inquiry.faults)]
         yield "clock_steps", [((), sidecar.sliding.steps)]
         yield "reload_faults", [((), sidecar.reload_faults)]
         if sidecar.checkpoint is not None:

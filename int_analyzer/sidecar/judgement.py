@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from int_analyzer.analysis.span import capture_start
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Finding, Summary
+from int_analyzer.evidence.series import Counters
 from int_analyzer.fold.state import State
 from int_analyzer.profile import Profile
 from int_analyzer.sidecar.polling import FULL
@@ -35,24 +36,25 @@ class Judgement:
 
 
 class Judge:
-    """calm: the state of ten seconds in which, and in the ten after which, nothing was found."""
+    """calm: the state of ten seconds in which, and in the ten after which, nothing was found; counters: what was counted outside."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.calm: State | None = None
+        self.counters: Counters | None = None
         self._candidate: tuple[int, State] | None = None
 
     def judge(self, sliding: Sliding, lasting: bool) -> Judgement:
         """Judge the last ten slices; `lasting`: something found before has not ended yet."""
         ten = sliding.last_ten()
         view = ten.view()
-        summary = summarise(view, self.profile)
+        summary = summarise(view, self.profile, counters=self.counters)
         findings = summary.findings
         if self.calm is not None and (findings or lasting):
             whole = self.calm.copy()
             whole.merge(ten)
             view = whole.view()
-            findings = summarise(view, self.profile).findings
+            findings = summarise(view, self.profile, counters=self.counters).findings
         self._remember(sliding, ten, calm=not findings and not lasting)
         return Judgement(summary, findings, capture_start(view) if len(view.buckets.start_ns) else 0)
 

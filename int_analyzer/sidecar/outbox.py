@@ -30,7 +30,7 @@ class Payload(NamedTuple):
 
 
 class Outbox:
-    """Posts JSON, one payload after the other, in a thread of its own.
+    """Posts JSON, one payload after the other, in a thread of its own, which begins with the first: it has the privileges of then.
 
     sent, retried; faults: payloads that were given up, because they were refused or there was no room; fault: what is wrong now.
     """
@@ -47,8 +47,7 @@ class Outbox:
         self._bytes = 0
         self._changed = threading.Condition()
         self._closing = False
-        self._thread = threading.Thread(target=self._work, name="outbox", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
 
     @property
     def waiting(self) -> int:
@@ -58,6 +57,9 @@ class Outbox:
     def put(self, url: str, body: bytes) -> None:
         """Take a payload; never waits."""
         with self._changed:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="outbox", daemon=True)
+                self._thread.start()
             self._waiting.append(Payload(url, body))
             self._bytes += len(body)
             while len(self._waiting) > self._kept or self._bytes > KEPT_BYTES:
@@ -73,7 +75,8 @@ class Outbox:
         with self._changed:
             self._closing = True
             self._changed.notify()
-        self._thread.join(self._timeout_s + 1)
+        if self._thread is not None:
+            self._thread.join(self._timeout_s + 1)
 
     def _work(self) -> None:
         wait_s = self._first_wait_s

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from int_analyzer.analysis.summary import Quantiles, QueueSummary, Summary
+from int_analyzer.analysis.summary import Quality, Quantiles, QueueSummary, Summary
 from int_analyzer.report import figure
 from int_analyzer.report.drawing import draw
 from int_analyzer.report.json_document import document
@@ -15,6 +15,7 @@ from int_analyzer.sidecar.sliding import SLICES
 
 if TYPE_CHECKING:
     from int_analyzer.sidecar.history import Second
+    from int_analyzer.sidecar.inquiry import Inquiry
     from int_analyzer.sidecar.service import Sidecar, Snapshot
 
 _FINDINGS = 20
@@ -45,7 +46,7 @@ def page_document(sidecar: Sidecar) -> dict[str, Any]:
         "graph": _graph(snapshot),
         "heat": _heat(snapshot),
         "queues": [_queue(entry) for entry in _slowest(summary.queues)],
-        "trust": document(quality) if quality is not None else None,
+        "trust": _trust(quality, sidecar.inquiry) if quality is not None else None,
         "sources": [_source(worker) for worker in sidecar.workers],
         "total_packets": figure.count(snapshot.counts["counts"]["packets"]),
         "roce": _roce(summary, sidecar, min(len(snapshot.seconds), SLICES)),
@@ -90,6 +91,14 @@ def _followed(summary: Summary, sidecar: Sidecar) -> str:
     if tracking is None:
         return told
     return f"{told}: {figure.share(tracking.connections_share)} of them, {figure.share(tracking.packets_share)} of their packets"
+
+
+def _trust(quality: Quality, inquiry: Inquiry | None) -> dict[str, Any]:
+    trust = document(quality)
+    if inquiry is not None:
+        told = trust["trust_reasons"] if inquiry.fault else trust["assumptions"]
+        told.append(inquiry.describe())
+    return trust
 
 
 def _rate(number: int, seconds: int) -> str:

@@ -24,7 +24,6 @@ from int_analyzer.live.intake import Intake
 from int_analyzer.output import replacing
 from int_analyzer.profile import Profile
 from int_analyzer.reading import Reading
-from int_analyzer.row_files import ParquetFolder
 from int_analyzer.sidecar.track import START, Event
 
 BEFORE_NS, AFTER_NS = 2_000_000_000, 3_000_000_000
@@ -132,6 +131,9 @@ class Recorder:
             self.fault = str(error)
 
     def _write_recording(self, event: Event, name: str, pieces: list[Piece]) -> None:
+        # 40 MB and a thread of its own, for those who have something to record
+        from int_analyzer.row_files import ParquetFolder
+
         start = event.finding["start_ns"]
         path = self._folder / f"{name}.pcapng"
         with replacing(path) as part, part.open("wb") as file:

@@ -20,6 +20,7 @@ from int_analyzer.profile import Profile, load_profile
 from int_analyzer.sidecar.checkpoint import Checkpoint, Unusable
 from int_analyzer.sidecar.event_log import EventLog
 from int_analyzer.sidecar.history import History, Second
+from int_analyzer.sidecar.inquiry import Inquiry
 from int_analyzer.sidecar.judgement import Judge, Judgement
 from int_analyzer.sidecar.lifetime import Lifetime
 from int_analyzer.sidecar.polling import FULL, Polling
@@ -69,10 +70,10 @@ class Snapshot:
 class Sidecar:
     """Sources come in by `add`, what is found goes to the sinks; `snapshot` is the last tick's.
 
-    connections: which are followed, by `relief` if there is one; stages: time and number of runs of what a tick does; reload_faults:
-    profiles that were refused since the start; recent: the last events; on_second: called with every second that was closed, and its
-    state; on_notice: called with a line for the log; on_tick: called after a tick; over: a replay has come to its end;
-    stopped: because somebody asked for it.
+    connections: which are followed, by `relief` if there is one; inquiry: what asks for counters from outside, if any does; stages: time
+    and number of runs of what a tick does; reload_faults: profiles that were refused since the start; recent: the last events; on_second:
+    called with every second that was closed, and its state; on_notice: called with a line for the log; on_tick: called after a tick; over:
+    a replay has come to its end; stopped: because somebody asked for it.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Sidecar:
         self.checkpoint = checkpoint
         self.compiled = compiled
         self.relief = relief
+        self.inquiry: Inquiry | None = None
         self.connections = connections = relief.connections if relief is not None else connections
         self.sliding = Sliding(CAPACITY._replace(subsets=connections.of, subsets_followed=connections.part), compiled)
         self.judge = Judge(self.profile)
@@ -184,6 +186,9 @@ class Sidecar:
                 state = self.sliding.slice(number)
                 for take in self.on_second:
                     take(number, state)
+        if self.inquiry is not None:
+            self.inquiry.reach(now_ns)
+            self.judge.counters = self.inquiry.counters
         with stages["judge"]:
             with self._lock:
                 # it is made of stretches, which are looked at from other threads
@@ -203,7 +208,7 @@ class Sidecar:
         """The analysis of the last minute; may be called from any thread."""
         with self._lock:
             state = self.sliding.last_minute()
-        return summarise(state.view(), self.profile)
+        return summarise(state.view(), self.profile, counters=self.judge.counters)
 
     def tell(self, events: Sequence[Event]) -> None:
         """Give events to all sinks."""

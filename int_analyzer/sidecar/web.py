@@ -111,6 +111,8 @@ def health_of(sidecar: Sidecar) -> tuple[str, list[str]]:
     degraded += [f"{type(sink).__name__}: {sink.fault}" for sink in sidecar.sinks if sink.fault]
     if sidecar.checkpoint is not None and sidecar.checkpoint.fault:
         degraded.append(f"checkpoint: {sidecar.checkpoint.fault}")
+    if sidecar.inquiry is not None and sidecar.inquiry.fault:
+        degraded.append(sidecar.inquiry.describe())
     if sidecar.relief is not None and sidecar.relief.reason:
         degraded.append(f"connections: {sidecar.relief.describe()}")
     if sidecar.reload_fault:
