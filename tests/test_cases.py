@@ -101,6 +101,11 @@ def test_a_failing_cable_is_one_finding_from_lost_bandwidth_to_recovery(folder: 
     assert 0 <= root["from_ns"] - rise["first_ns"] <= SECOND and 0 <= rise["last_ns"] - root["to_ns"] <= SECOND
     assert document["outside"]["interval_ns"] == SECOND
     assert any(event["kind"] == "path-change" for event in document["events"])
+    # messages that took long waited for what the cable had lost
+    parts = [delay["parts"][0] for delay in document["messages"]["worst"]]
+    assert {part["where"] for part in parts} == {"resent"} and len(parts) > 10
+    at_cable = [part for part in parts if part["finding"] == finding["id"] and place(part["at"]) == place(root)]
+    assert len(at_cable) > 0.9 * len(parts)
 
 
 def test_counters_make_the_finding_surer_and_errors_elsewhere_less_sure(folder: Path, capsys: Captured) -> None:

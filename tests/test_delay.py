@@ -242,6 +242,40 @@ def test_a_message_that_a_boundary_cut_before_its_last_packet_is_told_by_its_flo
     assert cut == 4 or delay.end_ns == whole.end_ns
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("lost", [1, 2])
+def test_time_until_packets_were_sent_again_is_told_apart(lost: int, compiled: bool) -> None:
+    wire = Wire()
+    calm(wire)
+    sent = wire.message("write", 4)
+    wire.packets[-4:] = [dataclasses.replace(packet, hops=CALM) for number, packet in enumerate(sent) if number != lost]
+    wire.wait(900 * US)
+    again = [dataclasses.replace(wire.again(packet), hops=CALM) for packet in sent[lost:]]
+    wire.packets[-len(again) :] = again
+    wire.packets.append(dataclasses.replace(wire.acknowledge(wire.psn - 1), hops=CALM))
+    del wire.packets[-2]
+    calm(wire, count=2)
+    (delay,) = told(folded(wire.packets, compiled).view())
+    assert delay.blame == "resent" and parts_of(delay) == {"resent": delay.delay_ns, "usual": 4 * US}
+    (part, _) = delay.parts or []
+    assert delay.delay_ns >= 900 * US and part.evidence == "packets were sent again" and part.at is None
+
+
+def test_that_a_receiver_was_not_ready_is_said_of_what_was_sent_again() -> None:
+    wire = Wire()
+    calm(wire)
+    sent = wire.message("write", 4)
+    wire.packets[-4:] = [dataclasses.replace(packet, hops=CALM) for packet in sent]
+    wire.answer("acknowledge", sent[1].psn, syndrome=0x20 | 5)
+    wire.wait(500 * US)
+    again = [dataclasses.replace(wire.again(packet), hops=CALM) for packet in sent[1:]]
+    wire.packets[-3:] = again
+    wire.acknowledge(wire.psn - 1)
+    (delay,) = told(folded(wire.packets).view())
+    part = next(part for part in delay.parts or [] if part.where == "resent")
+    assert part.evidence == "packets were sent again, also as the receiver was not ready"
+
+
 def test_queues_have_their_rows_after_a_merge() -> None:
     one, other = Wire(), Wire(here=3, there=4, psn=7000)
     calm(other, packets=1)

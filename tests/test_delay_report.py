@@ -88,7 +88,7 @@ def test_the_tables_of_a_folder_have_all_slow_messages_jobs_and_hosts(tmp_path: 
     whole = frame.groupby(["name", "begin_ns"])
     assert len(whole) == summary.messages.slow
     assert (whole.ns.sum() == whole.time_ns.first()).all() and (whole.share.sum() - 1).abs().max() < 1e-9
-    assert set(frame["where"]) <= {"queue", "elsewhere", "not-seen", "usual"}
+    assert set(frame["where"]) <= {"queue", "resent", "host-paused", "elsewhere", "not-seen", "usual"}
     assert tables["jobs"].column("host").to_pylist() == [member.host for member in summary.jobs[0].members]
     hosts = tables["hosts"].to_pylist()
     assert [row["host"] for row in hosts] == [host.host for host in summary.hosts]

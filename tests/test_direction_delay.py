@@ -21,7 +21,7 @@ from int_analyzer.analysis.summarise import examine
 from int_analyzer.cli import main
 from int_analyzer.profile import Profile, Units
 
-SHARES = ("network_share", "elsewhere_share", "not_seen_share")
+SHARES = ("network_share", "resent_share", "elsewhere_share", "not_seen_share")
 
 
 def delay_of(packets: list[Packet], profile: Profile = IN_NS) -> DirectionDelay:

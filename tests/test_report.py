@@ -225,3 +225,9 @@ def test_the_format_list_has_every_format_as_text_and_as_document() -> None:
         assert f"  {entry['name']} " in text
     assert "int-md-2.x" in {entry["name"] for entry in document["formats"] if entry["hops"]}
     assert "roce" in {entry["name"] for entry in document["formats"] if not entry["hops"]}
+
+
+def test_no_line_ends_between_a_number_and_its_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [report(summaries.congested(), monkeypatch, columns) for columns in range(50, 121)]
+    assert not [line for text in texts for line in text.splitlines() if re.match(r"\s*(%|µs|ms|kB|MB|Gbit/s)(\W|$)", line)]
+    assert not [text for text in texts if "\ue000" in text]

@@ -87,7 +87,7 @@ def examine(
         findings = with_gpus(profile, with_counters(view, profile, findings, lossy, counters), work.jobs, counters)
     holds = find_holds(view, congestions, findings_by_queue(view, findings), counters)
     delays = with_pauses(view, find_delays(view, units, messages), holds)
-    slow = SlowMessages(view, profile, units, delays, findings, work.jobs)
+    slow = SlowMessages(view, profile, units, delays, findings, work.jobs, lossy)
     quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
     summary = Summary(
         capture=capture,

@@ -198,7 +198,7 @@ class Connections:
             peer=rows[:, words.PEER] - 1,
             verified=(rows[:, words.PEER] > 0) & (rows[:, words.MATCHES] >= VERIFIED),
             flow=_flow_rows(flows, sources, targets, dest_qp),
-            transport=[_transport_name(mask) for mask in rows[:, words.TRANSPORTS].tolist()],
+            transport=[transport.name_services(mask) for mask in rows[:, words.TRANSPORTS].tolist()],
             packets=rows[:, words.PACKETS].copy(),
             bytes=rows[:, words.BYTES].copy(),
             data=both(words.DATA),
@@ -298,10 +298,6 @@ def _addresses(version: Any, halves: Any) -> list[str]:
 def _earliest(one: Any, other: Any) -> Any:
     """The earlier of two times; 0 is none."""
     return np.where((one == 0) | ((other > 0) & (other < one)), other, one)
-
-
-def _transport_name(mask: int) -> str:
-    return "+".join(name for bit, name in transport.TRANSPORTS.items() if mask >> bit & 1)
 
 
 def _flow_rows(flows: FlowView, src: list[str], dst: list[str], dest_qp: Any) -> Any:

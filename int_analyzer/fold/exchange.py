@@ -39,6 +39,7 @@ from int_analyzer.fold.direction import (
     REFUSED,
     REQUEST_WINDOW,
     REQUESTS,
+    RESENT_MESSAGES,
     RESPONDING,
     RESPONSE_WINDOW,
     RESPONSES,
@@ -61,18 +62,17 @@ from int_analyzer.fold.notification import count_notification
 from int_analyzer.fold.order import (
     COPY,
     FILLED,
-    IDENTIFIED,
     LATE,
     NEW,
     REPEATED,
     RESTARTED,
     STRAY,
-    TTL_SHIFT,
     is_copy,
     place,
     restart,
     take,
 )
+from int_analyzer.fold.packet import LONGEST, identity_of, packets_of, payload_bytes
 from int_analyzer.fold.pairing import find_peer, leave_hint
 from int_analyzer.fold.polling import PASSED
 from int_analyzer.fold.transport import (
@@ -98,15 +98,13 @@ from int_analyzer.fold.transport import (
     WRITE,
 )
 from int_analyzer.fold.waits import BEGIN, LATEST_NS, count_waits, find_waits, open_account, tells_of_hops
-from int_analyzer.schema import HAS_AETH, HAS_PAYLOAD, HAS_RETH, ICRC_CUT, ICRC_OK, ICRC_UNSAMPLED
+from int_analyzer.schema import HAS_AETH, HAS_RETH, ICRC_CUT, ICRC_OK, ICRC_UNSAMPLED
 
 _CE = 3
 SMALLEST_MTU, LARGEST_MTU = 256, 4096
 """Path MTUs of IBTA Vol.1 §9.4.3: what a READ of so many bytes can take in PSNs lies between these."""
 _RESPONSES = ACCOUNTS + ACCOUNT_WORDS
 """The account of responses."""
-_LONGEST = 1 << 22
-"""PSNs that one message is believed to take: half of what serial arithmetic can tell apart."""
 
 
 @kernel
@@ -174,26 +172,12 @@ def fold_roce(
         elif meaning & (RESPONSE | ACKNOWLEDGE) != 0:
             _count_answer(rows, hints, blocks, pool, marks, answers, log, work, columns, row, at, meaning, latest, time)
         elif meaning & NOTIFICATION != 0:
-            count_notification(rows, at, _identity(columns, packet), time)
+            count_notification(rows, at, identity_of(columns, packet), time)
         else:
-            rows[at, BYTES] += _payload_bytes(columns, row)
+            rows[at, BYTES] += payload_bytes(columns, row)
             _count_message(rows, at, meaning)
         row += 1
     return row
-
-
-@inlined
-def _payload_bytes(columns: Any, row: int) -> int:
-    return get(columns, "roce.payload_bytes", row) if get(columns, "roce.present", row) & HAS_PAYLOAD != 0 else 0
-
-
-@inlined
-def _identity(columns: Any, packet: int) -> int:
-    """What tells a copy from a retransmission: order.py."""
-    identity = get(columns, "packets.ttl", packet) << TTL_SHIFT
-    if get(columns, "packets.ip_version", packet) == 4:
-        identity |= get(columns, "packets.ip_id", packet) | IDENTIFIED
-    return identity
 
 
 @inlined
@@ -203,12 +187,6 @@ def _count_message(rows: Any, at: int, meaning: int) -> None:
         rows[at, MESSAGES + (meaning & KIND)] += 1
     rows[at, IMMEDIATES] += 1 if meaning & IMMEDIATE != 0 else 0
     rows[at, INVALIDATES] += 1 if meaning & INVALIDATE != 0 else 0
-
-
-@inlined
-def _packets_of(size: int, mtu: int) -> int:
-    """PSNs that a message of so many bytes takes."""
-    return min(max((size + mtu - 1) // mtu, 1), _LONGEST)
 
 
 @inlined
@@ -235,7 +213,7 @@ def _count_request(
     latest: int,
     time: int,
 ) -> None:
-    packet, psn, size = get(columns, "roce.packet", row), get(columns, "roce.psn", row) & PSN_MASK, _payload_bytes(columns, row)
+    packet, psn, size = get(columns, "roce.packet", row), get(columns, "roce.psn", row) & PSN_MASK, payload_bytes(columns, row)
     count, length, slack = 1, 0, 0
     told, begin = False, 0
     if meaning & (BEGINS | ENDS) < ENDS and meaning & KIND < READ and size > 0:
@@ -244,22 +222,22 @@ def _count_request(
     if get(columns, "roce.present", row) & HAS_RETH != 0:
         announced = get(columns, "roce.dma_bytes", row)
         if meaning & KIND == READ:
-            count = _packets_of(announced, mtu if mtu > 0 else LARGEST_MTU)
-            slack = 0 if mtu > 0 else _packets_of(announced, SMALLEST_MTU) - count
+            count = packets_of(announced, mtu if mtu > 0 else LARGEST_MTU)
+            slack = 0 if mtu > 0 else packets_of(announced, SMALLEST_MTU) - count
         elif meaning & KIND == WRITE and meaning & ENDS == 0 and mtu > 0:
-            length = _packets_of(announced, mtu)
+            length = packets_of(announced, mtu)
     if rows[at, SLACK] > 0:
         _take_slack(rows, at, distance(psn, rows[at, REQUESTS + NEXT] - 1))
         rows[at, SLACK] = 0
     refused = rows[at, PENDING] == FATAL and rows[at, REFUSED] == psn + 1
-    if refused and not is_copy(rows, at, REQUESTS, REQUEST_WINDOW, psn, _identity(columns, packet)):
+    if refused and not is_copy(rows, at, REQUESTS, REQUEST_WINDOW, psn, identity_of(columns, packet)):
         # A queue pair that has failed sends again only once it was set up anew, if only from where it was (IBTA Vol.1 §9.9.2.4).
         restart(rows, at, REQUESTS, REQUEST_WINDOW)
         drop_all(rows, at, blocks, pool, work)
         rows[at, PENDING] = 0
     pending = rows[at, PENDING] != 0
     sent_again = rows[at, REQUESTS + RETRANSMITTED]
-    seen, rewound = place(rows, at, REQUESTS, REQUEST_WINDOW, psn, count, True, _identity(columns, packet), pending, latest, time)
+    seen, rewound = place(rows, at, REQUESTS, REQUEST_WINDOW, psn, count, True, identity_of(columns, packet), pending, latest, time)
     if seen == COPY or seen == STRAY:
         return
     rows[at, BYTES] += size
@@ -307,12 +285,13 @@ def _count_answer(
     latest: int,
     time: int,
 ) -> None:
-    packet, psn, size = get(columns, "roce.packet", row), get(columns, "roce.psn", row) & PSN_MASK, _payload_bytes(columns, row)
+    packet, psn, size = get(columns, "roce.packet", row), get(columns, "roce.psn", row) & PSN_MASK, payload_bytes(columns, row)
     peer, paired = find_peer(rows, hints, at, psn)
     if paired:
         abandon(rows, peer, blocks, pool, work, psn)
     # Of a message that began before this state only a part is here: it is answered all the same.
     closed = _closed(rows, peer) if peer >= 0 else 0
+    resent = _resent(rows, peer) if peer >= 0 else 0
     if meaning & RESPONSE != 0:
         _count_response(rows, marks, log, work, columns, row, packet, at, meaning, psn, size, latest, time)
         if peer >= 0:
@@ -322,9 +301,10 @@ def _count_answer(
                 _take_slack(rows, peer, distance(psn + 1, rows[peer, REQUESTS + NEXT] - 1))
             cover(rows, peer, blocks, pool, work, (psn - 1) & PSN_MASK, time, False)
             if _closed(rows, peer) != closed:
-                note_answer(answers, work, peer, log, tells_of_hops(columns, packet), paired, (psn - 1) & PSN_MASK, time)
+                again = _resent(rows, peer) != resent
+                note_answer(answers, work, peer, log, tells_of_hops(columns, packet), paired, again, (psn - 1) & PSN_MASK, time)
             if meaning & ENDS != 0:
-                finish_read(rows, peer, blocks, pool, work, psn, _LONGEST, time)
+                finish_read(rows, peer, blocks, pool, work, psn, LONGEST, time)
         return
     rows[at, ACKS] += 1
     if peer < 0:
@@ -335,7 +315,8 @@ def _count_answer(
     covered = psn if kind == 0 else (psn - 1) & PSN_MASK
     cover(rows, peer, blocks, pool, work, covered, time, True)
     if _closed(rows, peer) != closed:
-        note_answer(answers, work, peer, log, tells_of_hops(columns, packet), paired, covered, time)
+        again = _resent(rows, peer) != resent
+        note_answer(answers, work, peer, log, tells_of_hops(columns, packet), paired, again, covered, time)
     if kind == 0:
         return
     value = syndrome & SYNDROME_VALUE
@@ -363,6 +344,13 @@ def _closed(rows: Any, at: int) -> int:
 
 
 @inlined
+def _resent(rows: Any, at: int) -> int:
+    """Whole messages of a direction of which packets were sent again; where nothing was, their count need not be looked for."""
+    count: int = rows[at, RESENT_MESSAGES] if rows[at, REQUESTS + RETRANSMITTED] != 0 else 0
+    return count
+
+
+@inlined
 def _count_response(
     rows: Any,
     marks: Any,
@@ -381,7 +369,7 @@ def _count_response(
     """Place a READ response; other requests take the PSNs between one READ's and the next, so that only within one a hole is a hole."""
     holes = rows[at, RESPONDING] != 0 and meaning & BEGINS == 0
     told, begin = False, 0
-    seen, _ = place(rows, at, RESPONSES, RESPONSE_WINDOW, psn, 1, holes, _identity(columns, packet), False, latest, time)
+    seen, _ = place(rows, at, RESPONSES, RESPONSE_WINDOW, psn, 1, holes, identity_of(columns, packet), False, latest, time)
     if seen == COPY or seen == STRAY:
         return
     rows[at, BYTES] += size

@@ -62,15 +62,16 @@ def note(
 
 
 @inlined
-def note_answer(answers: Any, work: Any, at: int, log: Any, told: bool, paired: bool, psn: int, time: int) -> None:
+def note_answer(answers: Any, work: Any, at: int, log: Any, told: bool, paired: bool, resent: bool, psn: int, time: int) -> None:
     """Note an answer to all messages of direction `at` up to a PSN; there is room. answers int64[n, 8]; work[ANSWERS]: marks in use.
 
-    paired: it is the first that was seen to be one, so that messages before the last that it covers may have been answered earlier.
+    paired: it is the first that was seen to be one, so that messages before the last that it covers may have been answered earlier; resent:
+    packets of them were sent again.
     """
     if time > 0:
         row = work[ANSWERS]
         answers[row, TIME] = time
-        answers[row, WHAT] = (at << _DIRECTION_SHIFT) | (BEGINS if paired else 0)
+        answers[row, WHAT] = (at << _DIRECTION_SHIFT) | (BEGINS if paired else 0) | (ENDS if resent else 0)
         answers[row, PLACE] = psn
         _put_waits(answers, work, row, log, told, psn)
         work[ANSWERS] = row + 1

@@ -74,3 +74,8 @@ _RNR_MS = (
 )
 RNR_NS = np.array([round(1e6 * value) for value in _RNR_MS], dtype=np.int64)
 """How long an RNR NAK asks to wait, by its timer code (Table 45)."""
+
+
+def name_services(mask: int) -> str:
+    """Names of transport services by their bits, joined by "+"."""
+    return "+".join(name for bit, name in TRANSPORTS.items() if mask >> bit & 1)

@@ -317,7 +317,7 @@ class View:
     answers: JournalView = field(default_factory=no_journal)
     """The same of the answers that completed messages (no READs: their responses stand in the journal): `direction` and `psn` are those of
     the requests, up to which all are covered. One that `begins` is the first of its direction: only the last message that it covers is sure
-    to be answered by it."""
+    to be answered by it; of one that `ends`, packets of these messages were sent again."""
     postcards: dict[str, int] = field(default_factory=dict)
     """Reports of one node about one packet: total; joined with those of other nodes to a path (of these by_arrival: in the order of
     their arrival, as the TTL did not tell); and why not: alone (no other node's was seen; of these early: the table was full before

@@ -11,6 +11,7 @@ DELAY_MEANINGS: dict[str, dict[str, str]] = {
         "slow": "of these, that took twice as long as usual and 20 µs longer",
         "delay_ns": "what the slow ones took longer than usual, together",
         "in_queues_ns": "of it, lost in queues",
+        "resent_ns": "lost until packets were sent again",
         "host_paused_ns": "lost at ports of hosts that the node next to them had paused",
         "elsewhere_ns": "lost elsewhere: at hosts, on wires, in nodes that tell nothing",
         "not_seen_ns": "lost while no packet with telemetry told where",
@@ -42,16 +43,16 @@ DELAY_MEANINGS: dict[str, dict[str, str]] = {
         "parts": "its whole time, the longest part first, what is usual last; null if it is not known",
     },
     "DelayPart": {
-        "where": "queue: its packets waited there; host-paused: at the port of a host, which the node next to it had told to wait; "
-        "elsewhere: at a host, on a wire, in a node that tells nothing; not-seen: no packet with telemetry told; usual: "
-        "what such a message takes anyway",
-        "at": "the queue; of host-paused the one next to the host that was held up, of elsewhere one that was congested there and may have "
-        "paused the host; else null",
+        "where": "queue: its packets waited there; resent: until packets of it were sent again; host-paused: at the port of a host, which "
+        "the node next to it had told to wait; elsewhere: at a host, on a wire, in a node that tells nothing; not-seen: no packet with "
+        "telemetry told; usual: what such a message takes anyway",
+        "at": "the queue; of resent the link that loses packets of the connection, if one does; of host-paused the queue next to the host "
+        "that was held up, of elsewhere one that was congested there and may have paused the host; else null",
         "finding": "id of the finding about this queue",
         "host": "the host that was paused, or may have been, if `at` is next to it",
         "ns": "nanoseconds",
         "share": "part of time_ns, 0 to 1",
-        "evidence": "what the pause of a host is concluded from, and why time elsewhere is not told of one",
+        "evidence": "what a retransmission or the pause of a host is concluded from, and why time elsewhere is not told of one",
     },
     "DirectionDelay": {
         "judged_messages": "whole messages with enough calm ones of the same kind and size to say what is usual; null if nothing is told",
@@ -59,6 +60,7 @@ DELAY_MEANINGS: dict[str, dict[str, str]] = {
         "delay_ns": "what they took longer than usual, together",
         "network_share": "part of the delay that is the network's: lost in queues, or at hosts that were paused; 0 to 1, of the slow "
         "messages that are told",
+        "resent_share": "part lost until packets were sent again that the network had lost, or the receiver refused",
         "elsewhere_share": "part lost elsewhere: at hosts, on wires, in nodes that tell nothing",
         "not_seen_share": "part lost while no packet with telemetry told where",
         "worst_hop": "the queue in which its slow messages lost most, on their way or that of their answers; null if in none",

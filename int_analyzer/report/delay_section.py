@@ -10,7 +10,12 @@ from int_analyzer.report.grid import Grid
 
 _MOST_PARTS = 3
 _LEAST_SHARE = 0.01
-_WORDS = {"elsewhere": "elsewhere (a host, or hops that tell nothing)", "not-seen": "not seen", "usual": "as usual"}
+_WORDS = {
+    "resent": "until packets were sent again",
+    "elsewhere": "elsewhere (a host, or hops that tell nothing)",
+    "not-seen": "not seen",
+    "usual": "as usual",
+}
 
 
 def message_lines(messages: MessagesSummary, findings: Sequence[Finding], top: int) -> Iterator[tuple[str, str]]:
@@ -18,7 +23,8 @@ def message_lines(messages: MessagesSummary, findings: Sequence[Finding], top: i
     seen = f"{figure.count(messages.slow)} of {figure.things(messages.judged, 'message')} took at least twice as long as their like"
     yield "slow", seen + (f": {figure.duration(messages.delay_ns)} more in all" if messages.slow else "")
     lost = [
-        *(("in queues", messages.in_queues_ns), ("at paused hosts", messages.host_paused_ns)),
+        *(("in queues", messages.in_queues_ns), ("until packets were sent again", messages.resent_ns)),
+        ("at paused hosts", messages.host_paused_ns),
         *(("elsewhere", messages.elsewhere_ns), ("not seen", messages.not_seen_ns)),
     ]
     told = sum(ns for _, ns in lost)
@@ -105,6 +111,8 @@ def _part(part: DelayPart, findings: Sequence[Finding]) -> str:
     finding = next((entry for entry in findings if entry.id == part.finding), None)
     if finding is not None:
         name += f" ({finding.id}{f', held up by {finding.root}' if finding.root is not None else ''})"
+    if part.where == "resent":
+        return f"{_WORDS['resent']}, lost at {name}"
     if part.where == "host-paused":
         return f"at {part.host}, paused by {name}"
     return f"elsewhere: {part.host} may have been paused by {name}" if part.where == "elsewhere" else name

@@ -229,10 +229,10 @@ ALLOWED: dict[tuple[str, str], list[str]] = {
     ("JobBound", "bound"): ["compute", "network", "host", "mixed"],
     ("HostSummary", "label"): ["healthy", "slow", "suspect"],
     ("HostSummary", "stall_of"): ["ring", "messages", "unknown"],
-    ("DelayPart", "where"): ["queue", "host-paused", "elsewhere", "not-seen", "usual"],
+    ("DelayPart", "where"): ["queue", "resent", "host-paused", "elsewhere", "not-seen", "usual"],
     ("MessageDelay", "how"): ["packets", "flow", "unknown"],
     ("MessageDelay", "usual_of"): ["pair", "fabric"],
-    ("MessageDelay", "blame"): ["queue", "host-paused", "elsewhere", "not-seen", "unknown"],
+    ("MessageDelay", "blame"): ["queue", "resent", "host-paused", "elsewhere", "not-seen", "unknown"],
 }
 
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null", object: None}

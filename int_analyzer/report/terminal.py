@@ -6,6 +6,7 @@ No colour where the output is not a terminal (or NO_COLOR is set), and nothing i
 from __future__ import annotations
 
 import os
+import re
 from typing import TextIO
 
 from rich.console import Console
@@ -26,6 +27,9 @@ from int_analyzer.schema import FORMAT_LIST, FORMAT_ROCE
 NARROWEST, WIDEST, PIPED = 40, 120, 100
 _LABEL = 11
 _HEADLINES = 3
+_TIE = "\ue000"
+"""Stands for a space at which no line ends; a no-break space is one for rich."""
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|[kMGT]?B|[kMG]?bit/s)(?:\W|$))")
 _PATHS = 5
 _MESSAGES = 3
 _WORDS = {"root": "CONGESTED", "victim": "HELD UP", "host": "SLOW HOST"}
@@ -169,11 +173,13 @@ def _print_rest(console: Console, left: int, noun: str) -> None:
 def _print_labelled(console: Console, indent: int, label: str, text: str, hang: int = 0) -> None:
     """A label and its text, wrapped beside the label; lines after the first are indented by `hang` more."""
     room = console.width - indent - _LABEL
+    text = _tied(text)
     first = Text(text).wrap(console, room)[0].plain
     lines = [first]
     rest = text[len(first) :].strip()
     if rest:
         lines += [" " * hang + line.plain for line in Text(rest).wrap(console, room - hang)]
+    lines = [line.replace(_TIE, " ") for line in lines]
     for position, line in enumerate(lines):
         row = Text(" " * indent)
         row.append((label if position == 0 else "").ljust(_LABEL), style="dim")
@@ -255,9 +261,9 @@ def _print_paths(console: Console, paths: list[PathSummary], top: int) -> None:
     for _, (packets, _) in ranked[:top]:
         counts.add(figure.things(packets, "packet"))
     for (hops, (_, holes)), packets_text in zip(ranked[:top], counts.lines(), strict=True):
-        line = Text(f"  {packets_text}  {hops}" + (f"  {figure.things(holes, 'packet')} with a hole" if holes else ""))
+        line = Text(_tied(f"  {packets_text}  {hops}" + (f"  {figure.things(holes, 'packet')} with a hole" if holes else "")))
         for number, piece in enumerate(line.wrap(console, console.width - 4)):
-            console.print(("    " if number else "") + piece.plain.rstrip())
+            console.print(("    " if number else "") + piece.plain.rstrip().replace(_TIE, " "))
     _print_rest(console, len(ranked) - top, "path")
 
 
@@ -279,6 +285,11 @@ def _print_trust(console: Console, summary: Summary) -> None:
         line.append(" — " + "; ".join(summary.quality.trust_reasons), style="not bold")
     console.print()
     _print_wrapped(console, line)
+
+
+def _tied(text: str) -> str:
+    """A text in which no line ends between a number and its unit."""
+    return _BEFORE_UNIT.sub(_TIE, text)
 
 
 def _print_wrapped(console: Console, text: Text) -> None:

@@ -9,8 +9,8 @@
     blame   the longest part but for what is usual
 
 Packets that wait evenly come no later one after the other: queues are told no more than the message took longer than usual. What is neither
-theirs nor usual was spent at a host's port that was paused (pause.py), elsewhere (at hosts, on wires, in nodes that tell nothing), or is
-not seen.
+theirs nor usual was spent until packets were sent again (if the answer covers messages of which some were), at a host's port that was
+paused (pause.py), elsewhere (at hosts, on wires, in nodes that tell nothing), or is not seen.
 
 What a packet waited is known by what others did not: in a queue that was never calm (in none of the pieces that a state was merged from)
 nobody waited.
@@ -64,10 +64,10 @@ class Parts:
 class Delays:
     """All judged messages, one row each, and the slow ones among them.
 
-    rows: of `messages`; time, fct, usual (NaN where it is not known), paused, elsewhere and unseen (beyond what is usual) in ns;
+    rows: of `messages`; time, fct, usual (NaN where it is not known), resent, paused, elsewhere and unseen (beyond what is usual) in ns;
     usual_of: 0 the pair of hosts, 1 the fabric; hows as above; slow: rows here. held: row of the QueueView that paused the sender
-    (held_sender) or the other host, or may have done so where nothing is `paused`; −1 for none. blame: row of QueueView, or PAUSED,
-    ELSEWHERE, UNSEEN, UNTOLD.
+    (held_sender) or the other host, or may have done so where nothing is `paused`; −1 for none. blame: row of QueueView, or RESENT,
+    PAUSED, ELSEWHERE, UNSEEN, UNTOLD.
     """
 
     messages: Messages
@@ -80,6 +80,7 @@ class Delays:
     slow: Any
     hows: list[str]
     parts: Parts
+    resent: Any
     paused: Any
     elsewhere: Any
     unseen: Any
@@ -88,7 +89,7 @@ class Delays:
     blame: Any
 
 
-ELSEWHERE, UNSEEN, UNTOLD, PAUSED = -1, -2, -3, -4
+ELSEWHERE, UNSEEN, UNTOLD, PAUSED, RESENT = -1, -2, -3, -4, -5
 
 
 def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
@@ -108,6 +109,8 @@ def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
     parts, told = _tell_by_flow(view, units, messages.of(rows), completions.end_ns[rows], slow, time - usual, hows, parts, told)
     parts, elsewhere, unseen = _beyond_usual(parts, time, usual, np.maximum(time - told, 0))
     nothing = np.zeros(len(rows), dtype=np.int64)
+    answer = completions.answer[rows]
+    resent = np.where((answer >= 0) & np.append(view.answers.ends, False)[answer], elsewhere, 0)
     delays = Delays(
         messages=messages,
         completions=completions,
@@ -119,8 +122,9 @@ def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
         slow=np.flatnonzero(slow),
         hows=hows,
         parts=parts,
+        resent=resent,
         paused=nothing,
-        elsewhere=elsewhere,
+        elsewhere=elsewhere - resent,
         unseen=unseen,
         held=nothing - 1,
         held_sender=nothing > 0,
@@ -295,7 +299,7 @@ def blame(delays: Delays) -> Delays:
     blamed, most = np.full(count, ELSEWHERE, dtype=np.int64), np.zeros(count)
     first = np.flatnonzero(np.diff(parts.message, prepend=-1) != 0)
     blamed[parts.message[first]], most[parts.message[first]] = parts.queue[first], parts.ns[first]
-    for place, ns in ((PAUSED, delays.paused), (ELSEWHERE, delays.elsewhere), (UNSEEN, delays.unseen)):
+    for place, ns in ((RESENT, delays.resent), (PAUSED, delays.paused), (ELSEWHERE, delays.elsewhere), (UNSEEN, delays.unseen)):
         blamed[ns > most] = place
         most = np.maximum(most, ns)
     blamed[[how == UNKNOWN for how in delays.hows]] = UNTOLD

@@ -9,12 +9,14 @@ from int_analyzer.analysis.port import Port
 
 @dataclass(frozen=True)
 class DelayPart:
-    """A part of a message's time: in a queue (`at`, and the finding of that queue), at a paused host, elsewhere, not seen, or as usual.
+    """A part of a message's time: in a queue (`at`, and the finding of that queue), until packets were sent again, at a paused host,
+    elsewhere, not seen, or as usual.
 
-    Of a paused host `at` is the queue that held it up, of time elsewhere one that may have.
+    Of what was sent again `at` is the link that loses packets, of a paused host the queue that held it up, of time elsewhere one that may
+    have.
     """
 
-    where: str  # queue | host-paused | elsewhere | not-seen | usual
+    where: str  # queue | resent | host-paused | elsewhere | not-seen | usual
     at: Port | None
     finding: str | None
     host: str | None
@@ -44,7 +46,7 @@ class MessageDelay:
     job: str | None
     how: str  # packets | flow | unknown
     reason: str
-    blame: str  # queue | host-paused | elsewhere | not-seen | unknown
+    blame: str  # queue | resent | host-paused | elsewhere | not-seen | unknown
     blamed: Port | None
     parts: list[DelayPart] | None
 
@@ -56,15 +58,16 @@ class DirectionDelay:
     Parts are of the slow messages that are told; None, and a `reason`, where that is not known.
     """
 
-    judged_messages: int | None
-    slow_messages: int | None
-    delay_ns: int | None
-    network_share: float | None
-    elsewhere_share: float | None
-    not_seen_share: float | None
-    worst_hop: Port | None
-    worst_hop_share: float | None
-    delay_reason: str
+    judged_messages: int | None = None
+    slow_messages: int | None = None
+    delay_ns: int | None = None
+    network_share: float | None = None
+    resent_share: float | None = None
+    elsewhere_share: float | None = None
+    not_seen_share: float | None = None
+    worst_hop: Port | None = None
+    worst_hop_share: float | None = None
+    delay_reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ class MessagesSummary:
     slow: int
     delay_ns: int
     in_queues_ns: int
+    resent_ns: int
     host_paused_ns: int
     elsewhere_ns: int
     not_seen_ns: int

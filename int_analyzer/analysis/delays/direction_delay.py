@@ -14,7 +14,7 @@ from int_analyzer.analysis.paths import port_of
 
 def untold(reason: str) -> DirectionDelay:
     """Of what has no messages, or has them told elsewhere."""
-    return DirectionDelay(None, None, None, None, None, None, None, None, reason)
+    return DirectionDelay(delay_reason=reason)
 
 
 class DirectionDelays:
@@ -33,7 +33,7 @@ class DirectionDelays:
         self._judged = by_direction(np.flatnonzero(~np.isnan(delays.usual)))
         self._number, self._delay = by_direction(delays.slow), by_direction(delays.slow, excess)
         self._told, self._told_delay = by_direction(told), by_direction(told, excess)
-        self._elsewhere, self._unseen = by_direction(told, delays.elsewhere), by_direction(told, delays.unseen)
+        self._resent, self._elsewhere, self._unseen = (by_direction(told, ns) for ns in (delays.resent, delays.elsewhere, delays.unseen))
         self._worst = self._find_worst(told)
 
     def of(self, direction: int) -> DirectionDelay:
@@ -44,13 +44,14 @@ class DirectionDelays:
         counts = int(self._judged[direction]), number, int(self._delay[direction])
         if delay == 0:
             reason = self._slow.why_unknown(direction) if number else "none of its messages was slow"
-            return DirectionDelay(*counts, None, None, None, None, None, reason)
-        elsewhere, unseen = float(self._elsewhere[direction]) / delay, float(self._unseen[direction]) / delay
+            return DirectionDelay(*counts, delay_reason=reason)
+        resent, elsewhere, unseen = (float(ns[direction]) / delay for ns in (self._resent, self._elsewhere, self._unseen))
         queue, ns = self._worst.get(direction, (None, 0))
         silent = number - int(self._told[direction])
         return DirectionDelay(
             *counts,
-            network_share=max(1 - elsewhere - unseen, 0.0),
+            network_share=max(1 - resent - elsewhere - unseen, 0.0),
+            resent_share=resent,
             elsewhere_share=elsewhere,
             not_seen_share=unseen,
             worst_hop=port_of(self._slow.view, self._slow.profile, queue) if queue is not None else None,

@@ -15,6 +15,7 @@ from int_analyzer.analysis.delays.delay import (
     LEAST_NS,
     PAIR,
     PAUSED,
+    RESENT,
     UNKNOWN,
     UNSEEN,
     UNTOLD,
@@ -26,7 +27,9 @@ from int_analyzer.analysis.delays.pause import holds_back
 from int_analyzer.analysis.finding import findings_by_queue
 from int_analyzer.analysis.hosts.job import RING
 from int_analyzer.analysis.hosts.work_summary import JobSummary
+from int_analyzer.analysis.losses.lossy_link import LossyLink
 from int_analyzer.analysis.paths import port_of
+from int_analyzer.analysis.port import Port
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.analysis.units import QueueUnits
 from int_analyzer.fold.transport import KINDS
@@ -35,14 +38,14 @@ from int_analyzer.profile import Profile
 
 MOST_SLOW, MOST_OF_JOB = 100, 10
 """So many slow messages are told one by one, and of a job."""
-QUEUE, HOST_PAUSED, AT_ANOTHER_PLACE, NOT_SEEN, USUAL = "queue", "host-paused", "elsewhere", "not-seen", "usual"
+QUEUE, SENT_AGAIN, HOST_PAUSED, AT_ANOTHER_PLACE, NOT_SEEN, USUAL = (*("queue", "resent", "host-paused", "elsewhere", "not-seen", "usual"),)
 MAYBE_PAUSED = "a queue next to the host was congested: whether it paused the host is not known"
-_PLACES = {PAUSED: HOST_PAUSED, ELSEWHERE: AT_ANOTHER_PLACE, UNSEEN: NOT_SEEN, UNTOLD: "unknown"}
+_PLACES = {RESENT: SENT_AGAIN, PAUSED: HOST_PAUSED, ELSEWHERE: AT_ANOTHER_PLACE, UNSEEN: NOT_SEEN, UNTOLD: "unknown"}
 
 
 @dataclass(frozen=True)
 class SlowMessages:
-    """The delays of a view, with the findings and jobs that they are told with."""
+    """The delays of a view, with the findings and jobs that they are told with, and the link that loses packets."""
 
     view: View
     profile: Profile
@@ -50,6 +53,7 @@ class SlowMessages:
     delays: Delays
     findings: Sequence[Finding]
     jobs: Sequence[JobSummary]
+    lossy: LossyLink | None = None
 
     @cached_property
     def ranked(self) -> Any:
@@ -94,6 +98,7 @@ class SlowMessages:
             slow=len(delays.slow),
             delay_ns=int((delays.time - delays.usual)[slow].sum()),
             in_queues_ns=int(delays.parts.sum_up(len(slow))[told].sum()),
+            resent_ns=int(delays.resent[told].sum()),
             host_paused_ns=int(delays.paused[told].sum()),
             elsewhere_ns=int(delays.elsewhere[told].sum()),
             not_seen_ns=int(delays.unseen[told].sum()),
@@ -174,8 +179,11 @@ class SlowMessages:
         first, last = np.searchsorted(delays.parts.message, [row, row + 1]).tolist()
         queues = zip(delays.parts.queue[first:last].tolist(), delays.parts.ns[first:last].tolist(), strict=True)
         parts = [self._part(QUEUE, ns, time, queue) for queue, ns in queues]
-        paused, elsewhere, unseen = int(delays.paused[row]), int(delays.elsewhere[row]), int(delays.unseen[row])
-        usual = time - sum(part.ns for part in parts) - paused - elsewhere - unseen
+        resent, paused = int(delays.resent[row]), int(delays.paused[row])
+        elsewhere, unseen = int(delays.elsewhere[row]), int(delays.unseen[row])
+        usual = time - sum(part.ns for part in parts) - resent - paused - elsewhere - unseen
+        if resent:
+            parts.append(self._part_resent(resent, time, int(self.direction[row])))
         if paused:
             parts.append(self._part(HOST_PAUSED, paused, time, int(delays.held[row]), self._held_host(row)))
         if elsewhere and delays.held[row] >= 0 and not paused:
@@ -190,6 +198,18 @@ class SlowMessages:
         finding = self.finding_of.get(queue)
         at = port_of(self.view, self.profile, queue) if queue >= 0 else None
         return DelayPart(where, at, finding.id if finding is not None else None, host, ns, ns / time, _evidence(where, finding))
+
+    def _part_resent(self, ns: int, time: int, direction: int) -> DelayPart:
+        """Told of the link that loses packets, if the direction crosses it, or its answers do."""
+        seen, link = self.view.connections, self.lossy
+        flows = {int(seen.flow[direction]), int(np.append(seen.flow, -1)[seen.peer[direction]])}
+        evidence = "packets were sent again" + (", also as the receiver was not ready" if seen.rnr_naks[direction] else "")
+        if link is None or not flows & {*link.flows}:
+            return DelayPart(SENT_AGAIN, None, None, None, ns, ns / time, evidence)
+        here = link.node_id, link.port_id
+        finding = next((entry.id for entry in self.findings if (entry.node_id, entry.port_id) == here), None)
+        at = Port(self.profile.node_name(here[0]), self.profile.port_name(*here), None, *here)
+        return DelayPart(SENT_AGAIN, at, finding, None, ns, ns / time, f"{evidence}; this link loses packets of the connection")
 
     def _held_host(self, row: int) -> str:
         """The host of a message that a queue next to it held up, or may have."""
