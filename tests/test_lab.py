@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import re
 import socket
 from collections import Counter, defaultdict
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.kernel import KernelFabric
 from int_analyzer.lab.queue_rate import QueueRate
 from int_analyzer.lab.scenario import SCENARIOS, Plan, make_plan
+from int_analyzer.lab.telemetry import Telemetry, telemetry_of
 from int_analyzer.lab.topology import Topology, load_topology
 from int_analyzer.lab.trial import run_trials
 from int_analyzer.lab.verdict import sentence_of
@@ -199,6 +201,16 @@ LOOPED: dict[str, Any] = {
 def test_a_verdict_says_what_was_named_and_what_was_true(summary: Summary, truth: dict[str, Any], sentence: str) -> None:
     known = truth_of(truth)
     assert sentence_of(summary, known, score(summary, known)) == sentence
+
+
+def test_the_topology_of_the_page_is_read_and_shows_what_is_left_out(tmp_path: Path) -> None:
+    page = (PCAPS.parent / "docs" / "lab.md").read_text()
+    loaded = load_topology(write(tmp_path, "".join(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))))
+    assert (set(loaded.switches), set(loaded.hosts)) == ({"s1", "l1", "l2"}, {"h1", "h2", "h3"})
+    assert loaded.hosts["h1"].ipv6 == "2001:db8::a00:103"
+    shown = telemetry_of(loaded)
+    assert replace(shown, watch=({},)) == Telemetry(ip=4)
+    assert {field.name for field in fields(shown)} == set(loaded.sections["telemetry"])
 
 
 @pytest.mark.parametrize("folder", OWN_CAPTURES)

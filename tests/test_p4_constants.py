@@ -18,14 +18,15 @@ from int_analyzer.lab.topology import load_topology
 
 ROOT = Path(__file__).parent.parent
 DEFINES = ROOT / "p4/include/defines.p4"
+SIZES = ROOT / "p4/include/sizes.p4"
 HEADERS = ROOT / "p4/include/headers.p4"
 PROGRAM = ROOT / "int_analyzer/lab/programs/bmv2.json"
 WORDS = {"level2": 2, "ingress_time": 2, "egress_time": 2}
 
 
-def p4_constants() -> dict[str, int]:
-    found = re.findall(r"^const bit<(\d+)> (\w+) = (0x[0-9A-Fa-f]+|\d+);", DEFINES.read_text(), re.MULTILINE)
-    assert len(found) == DEFINES.read_text().count("const bit<"), "a constant that this test cannot read"
+def p4_constants(file: Path = DEFINES) -> dict[str, int]:
+    found = re.findall(r"^const bit<(\d+)> (\w+) = (0x[0-9A-Fa-f]+|\d+);", file.read_text(), re.MULTILINE)
+    assert len(found) == file.read_text().count("const bit<"), "a constant that this test cannot read"
     for width, name, value in found:
         assert int(value, 0) < 1 << int(width), name
     return {name: int(value, 0) for _, name, value in found}
@@ -38,6 +39,11 @@ def python_constants() -> dict[str, int]:
 @pytest.mark.parametrize("name", python_constants())
 def test_a_constant_of_python_is_that_of_p4(name: str) -> None:
     assert python_constants()[name] == p4_constants()[name]
+
+
+@pytest.mark.parametrize(("size", "codes"), [("FORMATS", "FORMAT_"), ("PASSED_REASONS", "PASSED_")])
+def test_what_is_counted_by_a_code_has_a_place_for_each(size: str, codes: str) -> None:
+    assert p4_constants(SIZES)[size] == 1 + max(value for name, value in p4_constants().items() if name.startswith(codes))
 
 
 def test_an_ioam_node_has_the_words_of_its_trace_type() -> None:

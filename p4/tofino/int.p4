@@ -11,7 +11,7 @@
 
 #include <core.p4>
 #if __TARGET_TOFINO__ == 1
-#define WITHOUT_IOAM // its 12 stages are full without
+#define WITHOUT_IPV6 // no telemetry in IPv6: its 12 stages are full without
 #include <tna.p4>
 #else
 #include <t2na.p4>
@@ -35,12 +35,12 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
     Watch() watch;
     Forward() forward;
 
-#ifndef WITHOUT_IOAM
+#ifndef WITHOUT_IPV6
     action to_host() {
         hdr.bridge.to_host = 1;
     }
 
-    // Which ports lead to hosts, for IPv6; for IPv4 the parser has to know before any table (value set local4).
+    // Which ports lead to hosts; where INT is to be taken out, the parser has to know before any table (value sets local4 and local6).
     table host_edge {
         key = {
             tm.ucast_egress_port: exact;
@@ -95,8 +95,8 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
             }
             for_deparser.drop_ctl = 1;
         } else {
-#ifndef WITHOUT_IOAM
-            if (hdr.ipv6.isValid()) {
+#ifndef WITHOUT_IPV6
+            if (hdr.ipv6.isValid() && !hdr.int_header.isValid()) {
                 host_edge.apply();
             }
 #endif

@@ -4,6 +4,11 @@
 #define METADATA_P4
 
 const bit<32> LOCAL_PREFIXES = 8;
+#ifdef WITHOUT_IPV6
+const bool IPV6 = false;
+#else
+const bool IPV6 = true;
+#endif
 
 // Every packet enters the egress behind one of these; the first byte says which.
 const bit<8> BRIDGED = 1;

@@ -21,13 +21,19 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
     }
 
     action shorten() {
-        hdr.ipv4.total_len = hdr.ipv4.total_len - meta.bytes;
         hdr.udp.length = hdr.udp.length - meta.bytes;
         hdr.int_shim.setInvalid();
         hdr.int_header.setInvalid();
     }
 
-#ifndef WITHOUT_IOAM
+    action shorten4() {
+        hdr.ipv4.total_len = hdr.ipv4.total_len - meta.bytes;
+    }
+
+    action shorten6() {
+        hdr.ipv6.payload_len = hdr.ipv6.payload_len - meta.bytes;
+    }
+
     action take_out_trace() {
         hdr.ipv6.next_header = hdr.hop_by_hop.next_header;
         hdr.ipv6.payload_len = hdr.ipv6.payload_len - ((bit<16>)TRACE_HEADER_WORDS << 2);
@@ -37,7 +43,6 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
         hdr.trace.node1.setInvalid();
         hdr.trace.node0.setInvalid();
     }
-#endif
 
     apply {
         if (hdr.int_header.isValid()) {
@@ -51,13 +56,15 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
             meta.mirror.instructions = hdr.int_header.instructions;
             meta.mirror.flags = meta.mirror.flags | FLAG_FLOW;
             shorten();
-        }
-#ifndef WITHOUT_IOAM
-        else if (hdr.trace.node0.isValid()) {
+            if (IPV6 && hdr.ipv6.isValid()) {
+                shorten6();
+            } else {
+                shorten4();
+            }
+        } else if (IPV6 && hdr.trace.node0.isValid()) {
             meta.mirror.instructions = REPORT_BITS;
             meta.mirror.flags = meta.mirror.flags | FLAG_FLOW;
             take_out_trace();
         }
-#endif
     }
 }

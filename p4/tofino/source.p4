@@ -103,8 +103,11 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
         hdr.int_header.domain = 0;
         hdr.int_header.domain_instructions = 0;
         hdr.int_header.domain_flags = 0;
-        hdr.ipv4.total_len = hdr.ipv4.total_len + 16;
-        hdr.udp.length = hdr.udp.length + 16;
+        hdr.udp.length = hdr.udp.length + INT_BYTES;
+    }
+
+    action lengthen4() {
+        hdr.ipv4.total_len = hdr.ipv4.total_len + INT_BYTES;
     }
 
     action first_hop() {
@@ -122,7 +125,14 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
         hdr.ipv4.dscp = INT_DSCP;
     }
 
-#ifndef WITHOUT_IOAM
+    action lengthen6() {
+        hdr.ipv6.payload_len = hdr.ipv6.payload_len + INT_BYTES;
+    }
+
+    action length_with_int6() {
+        meta.length = hdr.ipv6.payload_len + (40 + INT_BYTES);
+    }
+
     action insert_ioam() {
         hdr.hop_by_hop.setValid();
         hdr.hop_by_hop.next_header = PROTOCOL_UDP;
@@ -153,11 +163,10 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
     action length_with_trace() {
         meta.length = hdr.ipv6.payload_len + (40 + ((bit<16>)TRACE_HEADER_WORDS << 2));
     }
-#endif
 
     // A step each: an action of Tofino does nothing to what it has just made.
-    action length_with_int() {
-        meta.length = hdr.ipv4.total_len + 16;
+    action length_with_int4() {
+        meta.length = hdr.ipv4.total_len + INT_BYTES;
     }
 
     action leave_room() {
@@ -166,10 +175,23 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
 
     apply {
         // Tofino compares with constants only: what is left of the link says whether the headers fit
-        if (hdr.bth.isValid() && hdr.ipv4.isValid()) {
-            length_with_int();
+        if (IPV6 && hdr.bth.isValid() && hdr.bridge.mode == (bit<4>)MODE_IOAM) {
+            if (hdr.ipv6.isValid()) {
+                length_with_trace();
+                leave_room();
+                if (meta.room != 0) {
+                    insert_ioam();
+                    empty_trace();
+                }
+            }
+        } else if (hdr.bth.isValid() && (IPV6 || hdr.ipv4.isValid())) {
+            if (IPV6 && hdr.ipv6.isValid()) {
+                length_with_int6();
+            } else {
+                length_with_int4();
+            }
             leave_room();
-            if (meta.room != 0) {
+            if (meta.room != 0 && (hdr.ipv4.isValid() || hdr.bridge.npt == INT_NPT_PORT)) {
                 if (hdr.bridge.mode == (bit<4>)MODE_MD) {
                     if (hdr.bridge.npt == INT_NPT_PORT) {
                         insert_int(INT_TYPE_MD, INT_NPT_PORT);
@@ -190,18 +212,13 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
                     } else {
                         mark_by_dscp();
                     }
+                    if (IPV6 && hdr.ipv6.isValid()) {
+                        lengthen6();
+                    } else {
+                        lengthen4();
+                    }
                 }
             }
         }
-#ifndef WITHOUT_IOAM
-        else if (hdr.bth.isValid() && hdr.bridge.mode == (bit<4>)MODE_IOAM) {
-            length_with_trace();
-            leave_room();
-            if (meta.room != 0) {
-                insert_ioam();
-                empty_trace();
-            }
-        }
-#endif
     }
 }

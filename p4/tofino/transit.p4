@@ -28,11 +28,14 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
     action grow() {
         hdr.int_shim.length = hdr.int_shim.length + meta.words;
         hdr.int_header.remaining = hdr.int_header.remaining - 1;
-        hdr.ipv4.total_len = hdr.ipv4.total_len + meta.bytes;
         hdr.udp.length = hdr.udp.length + meta.bytes;
     }
 
-    action length_with_hop() {
+    action lengthen4() {
+        hdr.ipv4.total_len = hdr.ipv4.total_len + meta.bytes;
+    }
+
+    action length_with_hop4() {
         meta.length = hdr.ipv4.total_len + meta.bytes;
     }
 
@@ -40,7 +43,15 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
         meta.room = meta.limit |-| meta.length;
     }
 
-#ifndef WITHOUT_IOAM
+    action lengthen6() {
+        hdr.ipv6.payload_len = hdr.ipv6.payload_len + meta.bytes;
+    }
+
+    action length_with_hop6() {
+        meta.length = hdr.ipv6.payload_len + meta.bytes;
+        meta.limit = meta.limit |-| 40; // of the IPv6 header, which its length does not count (RFC 8200 §3)
+    }
+
     // What is left is given: Tofino does not count in seven bits of a byte.
     action write(inout ioam_node_t node, bit<7> left) {
         hdr.ioam.remaining = left;
@@ -52,11 +63,14 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
         node.delay = meta.mirror.latency & 0x7FFFFFFF;
         node.depth = meta.mirror.depth;
     }
-#endif
 
     apply {
         if (hdr.int_header.isValid() && hdr.int_shim.type == INT_TYPE_MD) {
-            length_with_hop();
+            if (IPV6 && hdr.ipv6.isValid()) {
+                length_with_hop6();
+            } else {
+                length_with_hop4();
+            }
             leave_room();
             if (meta.words == 0 || hdr.int_header.hop_words != meta.hop_words) {
                 // instructions or a domain that this node does not know: it inserts nothing (INT v2.1 §5.8)
@@ -105,10 +119,13 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
                     hdr.int_buffer.value = 0xFFFFFFFF;
                 }
                 grow();
+                if (IPV6 && hdr.ipv6.isValid()) {
+                    lengthen6();
+                } else {
+                    lengthen4();
+                }
             }
-        }
-#ifndef WITHOUT_IOAM
-        else if (hdr.trace.node0.isValid()) {
+        } else if (IPV6 && hdr.trace.node0.isValid()) {
             // RFC 9197 §4.4.2: a node writes right before those that were before it
             if (hdr.ioam.remaining == 12) {
                 write(hdr.trace.node0, 8);
@@ -120,6 +137,5 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
                 hdr.ioam.overflow = 1; // RFC 9197 §4.4.1
             }
         }
-#endif
     }
 }
