@@ -12,11 +12,11 @@ from int_analyzer._jit import kernel
 from int_analyzer.capture.records import KIND_PCAP
 from int_analyzer.capture.records_encode import RECORD_ROOM, data_at, file_head, put_record
 from int_analyzer.columns import ARENA_BYTES, N_PACKETS, Columns, get, put
-from int_analyzer.packet_encode import LONGEST, MIRRORED, Surroundings, encode_packet
+from int_analyzer.packet_encode import LONGEST, MIRRORED, Surroundings, encode_packet, has_option
 from int_analyzer.wire.read import Buffer
 
-# cursor: int64[4], where the writing of a batch stands
-AT, ROW, REPORT, MIRROR = 0, 1, 2, 3
+# cursor: int64[5], where the writing of a batch stands
+AT, ROW, REPORT, MIRROR, OPTION = 0, 1, 2, 3, 4
 
 _PIECE = 8 * 1024 * 1024
 
@@ -27,11 +27,11 @@ def encode_batch(buffer: Buffer, stop: int, columns: Any, packets: int, kind: in
 
     `columns` as for `decode_batch`; `kind` is KIND_PCAP or KIND_PCAPNG; `snaplen` 0 keeps packets whole.
     """
-    at, row, report, mirror = cursor[AT], cursor[ROW], cursor[REPORT], cursor[MIRROR]
+    at, row, report, mirror, option = cursor[AT], cursor[ROW], cursor[REPORT], cursor[MIRROR], cursor[OPTION]
     while row < packets and at + RECORD_ROOM + LONGEST <= stop:
         begin = data_at(at, kind)
         limit = snaplen if snaplen != 0 else LONGEST
-        original = encode_packet(buffer, begin, begin + limit, columns, row, report, mirror, surroundings) - begin
+        original = encode_packet(buffer, begin, begin + limit, columns, row, report, mirror, option, surroundings) - begin
         captured = min(original, limit)
         put(columns, "packets.original_bytes", row, original)
         put(columns, "packets.captured_bytes", row, captured)
@@ -39,8 +39,10 @@ def encode_batch(buffer: Buffer, stop: int, columns: Any, packets: int, kind: in
         report += get(columns, "packets.report_count", row)
         if get(columns, "packets.tunnels", row) & MIRRORED != 0:
             mirror += 1
+        if has_option(columns, row):
+            option += 1
         row += 1
-    cursor[AT], cursor[ROW], cursor[REPORT], cursor[MIRROR] = at, row, report, mirror
+    cursor[AT], cursor[ROW], cursor[REPORT], cursor[MIRROR], cursor[OPTION] = at, row, report, mirror, option
 
 
 class Encoder:
@@ -57,7 +59,7 @@ class Encoder:
         piece: Any = np.zeros(_PIECE, dtype=np.uint8)
         self._view = memoryview(piece)
         self._buffer = piece if self._compiled else self._view
-        self._cursor = np.zeros(4, dtype=np.int64)
+        self._cursor = np.zeros(5, dtype=np.int64)
 
     def head(self) -> bytes:
         """What the file begins with."""

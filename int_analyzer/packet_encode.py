@@ -18,7 +18,7 @@ from int_analyzer.formats.ifa_encode import HEADER_BYTES as IFA_BYTES
 from int_analyzer.formats.ifa_encode import ifa_metadata_bytes, put_ifa_header, put_ifa_metadata
 from int_analyzer.formats.int_05_encode import int_05_bytes, put_int_05
 from int_analyzer.formats.int_md_encode import int_md_bytes, int_mx_bytes, put_int_md, put_int_mx
-from int_analyzer.formats.ioam_encode import extension_bytes, option_bytes, put_extension, put_shim, shim_bytes
+from int_analyzer.formats.ioam_encode import extension_bytes, item_bytes, option_bytes, put_extension, put_item, put_shim, shim_bytes
 from int_analyzer.formats.mri_encode import mri_bytes, put_mri
 from int_analyzer.formats.report_encode import has_link_header, put_report, report_bytes
 from int_analyzer.formats.roce_encode import put_roce, roce_bytes
@@ -31,6 +31,8 @@ from int_analyzer.schema import (
     FORMAT_INT_MD_1,
     FORMAT_INT_MD_2,
     FORMAT_INT_MX,
+    FORMAT_IOAM_DEX,
+    FORMAT_IOAM_E2E,
     FORMAT_IOAM_INCREMENTAL,
     FORMAT_IOAM_TRACE,
     FORMAT_MRI,
@@ -42,10 +44,10 @@ from int_analyzer.schema import (
 from int_analyzer.settings import IFA_PROTOCOL
 from int_analyzer.wire import layer
 from int_analyzer.wire.checksum import put_udp_checksum_6
-from int_analyzer.wire.ethernet import ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_NSH
+from int_analyzer.wire.ethernet import ABSENT_CSIG, ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_NSH
 from int_analyzer.wire.ethernet_encode import ethernet_bytes, put_ethernet
 from int_analyzer.wire.icrc import ICRC_BYTES, icrc
-from int_analyzer.wire.ip import NEXT_HOP_BY_HOP, PROTOCOL_GRE, PROTOCOL_UDP
+from int_analyzer.wire.ip import NEXT_DESTINATION, NEXT_HOP_BY_HOP, PROTOCOL_GRE, PROTOCOL_UDP
 from int_analyzer.wire.ip_encode import (
     IPV4_BYTES,
     IPV6_BYTES,
@@ -81,6 +83,9 @@ IN_PACKET = (
     FORMAT_MRI,
 )
 """Telemetry that is written into packets."""
+AS_OPTION = (FORMAT_IOAM_E2E, FORMAT_IOAM_DEX)
+"""Telemetry without hops that is written into packets, over IPv6: each has a row of options."""
+_OPTIONS = 1 << FORMAT_IOAM_E2E | 1 << FORMAT_IOAM_DEX
 
 MIRRORED = layer.TUNNEL_ERSPAN_1 | layer.TUNNEL_ERSPAN_2 | layer.TUNNEL_ERSPAN_3
 _ETHERNET_BYTES = 14
@@ -88,10 +93,13 @@ _REPORT_SOURCE_PORT = 0x8000
 
 
 @kernel
-def encode_packet(buffer: Buffer, at: int, stop: int, columns: Any, row: int, report: int, mirror: int, surroundings: Any) -> int:
+def encode_packet(
+    buffer: Buffer, at: int, stop: int, columns: Any, row: int, report: int, mirror: int, option: int, surroundings: Any
+) -> int:
     """Write the packet of row `row` from `at` on: where it ends. What would stand from `stop` on is not captured and need not be written.
 
-    `report` is its row in reports if it has one (`report_count`), `mirror` its row in mirrors if it has one (`tunnels`).
+    `report` is its row in reports if it has one (`report_count`), `mirror` its row in mirrors if it has one (`tunnels`),
+    `option` its row in options if it has one (`has_option`).
     """
     reported = get(columns, "packets.report_count", row) != 0
     mirrored = get(columns, "packets.tunnels", row) & MIRRORED != 0
@@ -101,17 +109,17 @@ def encode_packet(buffer: Buffer, at: int, stop: int, columns: Any, row: int, re
         frame = datagram + _ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES + report_bytes(columns, report)
         cut = frame + surroundings.reported_bytes
         with_link = has_link_header(columns, report)
-    end = min(_put_frame(buffer, frame, min(stop, cut), with_link, columns, row, surroundings), cut)
+    end = min(_put_frame(buffer, frame, min(stop, cut), with_link, columns, row, option, surroundings), cut)
     if reported:
         node = get(columns, "reports.node_id", report)
         source, collector = surroundings.reporter + (node & 0xFFFF), surroundings.collector
-        put_ethernet(buffer, datagram, source, collector, ABSENT16, ETHERTYPE_IPV4)
+        put_ethernet(buffer, datagram, source, collector, ABSENT16, ABSENT_CSIG, ETHERTYPE_IPV4)
         network = datagram + _ETHERNET_BYTES
         put_outer_udp(buffer, network, end, source, collector, _REPORT_SOURCE_PORT | node & 0x7FFF, surroundings.report_port)
         put_report(buffer, network + IPV4_BYTES + UDP_BYTES, columns, report)
     if mirrored:
         source, collector = get(columns, "mirrors.outer_src_lo", mirror), surroundings.collector
-        put_ethernet(buffer, at, source, collector, ABSENT16, ETHERTYPE_IPV4)
+        put_ethernet(buffer, at, source, collector, ABSENT16, ABSENT_CSIG, ETHERTYPE_IPV4)
         network = at + _ETHERNET_BYTES
         put_outer_ipv4(buffer, network, end, PROTOCOL_GRE, source, collector)
         put_erspan(buffer, network + IPV4_BYTES, columns, mirror)
@@ -119,19 +127,26 @@ def encode_packet(buffer: Buffer, at: int, stop: int, columns: Any, row: int, re
 
 
 @kernel
-def _put_frame(buffer: Buffer, at: int, stop: int, with_link: bool, columns: Any, row: int, surroundings: Any) -> int:
+def has_option(columns: Any, row: int) -> bool:
+    """Whether the packet has a row of options."""
+    return get(columns, "packets.formats", row) & _OPTIONS != 0
+
+
+@kernel
+def _put_frame(buffer: Buffer, at: int, stop: int, with_link: bool, columns: Any, row: int, option: int, surroundings: Any) -> int:
     """The packet itself, with a link header or without: where it ends."""
     telemetry, hops = _stack(columns, row)
-    version, vlan = get(columns, "packets.ip_version", row), get(columns, "packets.vlan_id", row)
+    version = get(columns, "packets.ip_version", row)
+    vlan, csig = get(columns, "packets.vlan_id", row), get(columns, "packets.csig", row)
     protocol, options, added = get(columns, "packets.protocol", row), 0, 0
     source, destination = get(columns, "packets.src_lo", row), get(columns, "packets.dst_lo", row)
     if telemetry == FORMAT_IOAM_INCREMENTAL:
         added = shim_bytes(columns, row, hops)
-        put_ethernet(buffer, at, source, destination, ABSENT16, ETHERTYPE_NSH)
+        put_ethernet(buffer, at, source, destination, ABSENT16, ABSENT_CSIG, ETHERTYPE_NSH)
         put_nsh(buffer, at + _ETHERNET_BYTES, NSH_IOAM)
         put_shim(buffer, at + _ETHERNET_BYTES + NSH_BYTES, NSH_ETHERNET, columns, row, hops)
         at += _ETHERNET_BYTES + NSH_BYTES + added
-    network = at + ethernet_bytes(vlan) if with_link else at
+    network = at + ethernet_bytes(vlan, csig) if with_link else at
     transport = network + (IPV4_BYTES if version == 4 else IPV6_BYTES)
     following = protocol
     if telemetry == FORMAT_MRI:
@@ -142,6 +157,11 @@ def _put_frame(buffer: Buffer, at: int, stop: int, with_link: bool, columns: Any
         added, following = option_bytes(columns, row, hops), NEXT_HOP_BY_HOP
         put_extension(buffer, transport, protocol, columns, row, hops)
         transport += extension_bytes(columns, row, hops)
+    elif has_option(columns, row):
+        # what concerns the ends of a path stands in a header that only these read (RFC 9486 §3)
+        following = NEXT_DESTINATION if get(columns, "options.format", option) == FORMAT_IOAM_E2E else NEXT_HOP_BY_HOP
+        put_item(buffer, transport, protocol, columns, option)
+        transport += item_bytes(columns, option)
     elif telemetry == FORMAT_IFA:
         added, following = IFA_BYTES, IFA_PROTOCOL
         put_ifa_header(buffer, transport, protocol, columns, row)
@@ -150,7 +170,7 @@ def _put_frame(buffer: Buffer, at: int, stop: int, with_link: bool, columns: Any
         stop = at + LONGEST  # its UDP checksum covers all bytes, captured or not
     payload, end = _put_transport(buffer, network, transport, stop, telemetry, hops, columns, row, surroundings)
     if with_link:
-        put_ethernet(buffer, at, source, destination, vlan, ETHERTYPE_IPV4 if version == 4 else ETHERTYPE_IPV6)
+        put_ethernet(buffer, at, source, destination, vlan, csig, ETHERTYPE_IPV4 if version == 4 else ETHERTYPE_IPV6)
     put(columns, "packets.ip_bytes", row, end - network)
     if telemetry != FORMAT_NONE:
         put(columns, "packets.telemetry_bytes", row, added + payload - transport - UDP_BYTES)

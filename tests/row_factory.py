@@ -6,7 +6,7 @@ import random
 from typing import Any, NamedTuple
 
 from int_analyzer import schema
-from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, Columns, allocate
+from int_analyzer.columns import N_HOPS, N_MIRRORS, N_OPTIONS, N_PACKETS, N_REPORTS, N_ROCE, Columns, allocate
 from int_analyzer.formats.dialect import DIALECT_NAMES, DIALECTS, LAYOUT_05, LAYOUT_1, LAYOUT_2
 from int_analyzer.formats.hop import report_hop
 from int_analyzer.formats.roce import AETH, ATOMIC, ATOMIC_ACK, DETH, IMMEDIATE, INVALIDATE, OPCODES, RETH
@@ -36,6 +36,8 @@ class Case(NamedTuple):
     report: int = schema.FORMAT_NONE
     report_kind: int = 0
     reported_bytes: int = 1 << 16
+    option: int = schema.FORMAT_NONE
+    csig: bool = False
 
     @property
     def surroundings(self) -> Surroundings:
@@ -70,6 +72,10 @@ CASES = (
     Case("INT-MX by port", schema.FORMAT_INT_MX, by_port=True),
     Case("INT-MX by DSCP", schema.FORMAT_INT_MX),
     Case("MRI", schema.FORMAT_MRI),
+    Case("IOAM edge to edge", ip_version=6, option=schema.FORMAT_IOAM_E2E),
+    Case("IOAM direct export in ERSPAN III", ip_version=6, mirror=3, option=schema.FORMAT_IOAM_DEX),
+    Case("CSIG", csig=True),
+    Case("INT-MD 2.1 by port with CSIG in ERSPAN II", schema.FORMAT_INT_MD_2, "int-2.x", by_port=True, mirror=2, csig=True),
     Case("IOAM", schema.FORMAT_IOAM_TRACE, ip_version=6),
     Case("IOAM in ERSPAN III", schema.FORMAT_IOAM_TRACE, ip_version=6, mirror=3),
     Case("incremental IOAM", schema.FORMAT_IOAM_INCREMENTAL),
@@ -129,7 +135,7 @@ def _packet(columns: Columns, draw: random.Random, case: Case, row: int) -> None
         "formats": 1 << schema.FORMAT_ROCE,
         "telemetry": case.telemetry,
         "dialect": DIALECT_NAMES[case.dialect] if case.dialect else 0,
-        "csig": CSIG_ABSENT,
+        "csig": draw.randrange(1 << 16) if case.csig and draw.random() < 0.8 else CSIG_ABSENT,
         "hop_count": count,
         "first_hop": first,
         "roce_row": columns.counts[N_ROCE],
@@ -143,10 +149,41 @@ def _packet(columns: Columns, draw: random.Random, case: Case, row: int) -> None
     _roce(columns, draw, row)
     if case.telemetry == schema.FORMAT_IOAM_INCREMENTAL:
         columns.packets.tunnels[row] = NSH
+    if case.option:
+        _option(columns, draw, case, row)
     if case.mirror:
         _mirror(columns, draw, case, row)
     if case.report:
         _reports(columns, draw, case, row)
+
+
+def _option(columns: Columns, draw: random.Random, case: Case, row: int) -> None:
+    """An option without hops, now and then without one of the items that it may have."""
+    at, direct = int(columns.counts[N_OPTIONS]), case.option == schema.FORMAT_IOAM_DEX
+    columns.packets.formats[row] |= 1 << case.option
+    bits = draw.choice([32, 64]) if not direct else 32
+    present = schema.HAS_OPTION_NAMESPACE | draw.choice([0, schema.HAS_OPTION_SEQUENCE])
+    if direct:
+        present |= schema.HAS_OPTION_EXPORT | schema.HAS_OPTION_FLAGS | draw.choice([0, schema.HAS_OPTION_FLOW])
+    else:
+        present |= draw.choice([0, schema.HAS_OPTION_SECONDS]) | draw.choice([0, schema.HAS_OPTION_FRACTION])
+    asked = (0x80 if present & schema.HAS_OPTION_FLOW else 0) | (0x40 if present & schema.HAS_OPTION_SEQUENCE else 0)
+    values = {
+        "packet": row,
+        "format": case.option,
+        "namespace": draw.randrange(1 << 16),
+        "flags": draw.randrange(256),
+        "extension_flags": asked,
+        "trace_type": draw.randrange(1 << 24),
+        "flow_id": draw.randrange(1 << 32),
+        "sequence": draw.randrange(1 << (bits - 1)),
+        "sequence_bits": bits,
+        "time_seconds": draw.randrange(1 << 32),
+        "time_fraction_raw": draw.randrange(1 << 32),
+        "present": present,
+    }
+    _put(columns.options, at, values)
+    columns.counts[N_OPTIONS] = at + 1
 
 
 def _telemetry(draw: random.Random, case: Case, hops: int) -> dict[str, int]:

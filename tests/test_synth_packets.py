@@ -15,7 +15,7 @@ from int_analyzer import schema
 from int_analyzer.capture import open_source
 from int_analyzer.columns import N_PACKETS
 from int_analyzer.decode import Decoder
-from int_analyzer.packet_encode import IN_PACKET
+from int_analyzer.packet_encode import AS_OPTION, IN_PACKET
 from int_analyzer.profile import load_profile
 from int_analyzer.synth.emission import EMISSIONS, UNWRITTEN, Emission
 from int_analyzer.synth.packets import operator_profile, write_capture
@@ -62,7 +62,7 @@ def test_a_capture_decodes_to_the_rows_of_its_trace(emission: Emission, mirror: 
 
 
 def test_every_telemetry_that_can_be_written_is_emitted() -> None:
-    assert {emission.telemetry for emission in EMISSIONS.values()} == {schema.FORMAT_NONE, *IN_PACKET}
+    assert {emission.telemetry for emission in EMISSIONS.values()} == {schema.FORMAT_NONE, *IN_PACKET, *AS_OPTION}
     assert {emission.report for emission in EMISSIONS.values()} == {
         schema.FORMAT_NONE,
         schema.FORMAT_REPORT_05,

@@ -1,5 +1,5 @@
-"""Writing of IOAM traces (the layout: formats/ioam_trace.py): pre-allocated in a hop-by-hop header of IPv6 (RFC 9486 §3), incremental
-behind NSH (RFC 9452 §3), as the option cannot grow on its way."""
+"""Writing of IOAM: pre-allocated traces (the layout: formats/ioam_trace.py), edge to edge and direct export (formats/ioam.py) in extension
+headers of IPv6 (RFC 9486 §3), incremental traces behind NSH (RFC 9452 §3), as the option cannot grow on its way."""
 
 from __future__ import annotations
 
@@ -8,9 +8,22 @@ from typing import Any
 from int_analyzer._jit import kernel
 from int_analyzer.columns import get
 from int_analyzer.formats.dialect import bits_set
-from int_analyzer.formats.ioam import TYPE_INCREMENTAL, TYPE_PREALLOCATED
+from int_analyzer.formats.ioam import (
+    DEX_FLOW,
+    DEX_SEQUENCE,
+    E2E_FRACTION,
+    E2E_SECONDS,
+    E2E_SEQUENCE_32,
+    E2E_SEQUENCE_64,
+    TYPE_DEX,
+    TYPE_E2E,
+    TYPE_INCREMENTAL,
+    TYPE_PREALLOCATED,
+)
 from int_analyzer.formats.ioam_trace import NO_SNAPSHOT, SNAPSHOT
 from int_analyzer.schema import (
+    FORMAT_IOAM_DEX,
+    FORMAT_IOAM_E2E,
     HAS_BUFFER,
     HAS_DATA,
     HAS_DEPTH,
@@ -20,13 +33,19 @@ from int_analyzer.schema import (
     HAS_INGRESS_TIME,
     HAS_LATENCY,
     HAS_NODE,
+    HAS_OPTION_FLOW,
+    HAS_OPTION_FRACTION,
+    HAS_OPTION_SECONDS,
+    HAS_OPTION_SEQUENCE,
 )
-from int_analyzer.wire.ip import OPTION_IOAM
+from int_analyzer.wire.ip import OPTION_IOAM, OPTION_IOAM_DIRECT
 from int_analyzer.wire.read import Buffer
 from int_analyzer.wire.write import put_u8, put_u16, put_u32, put_u64, put_zeros
 
 _EXTENSION, _CARRIER, _TRACE = 4, 4, 8
 """The extension header with the padding that aligns the option to 4 bytes; what stands before a trace, option or shim; its header."""
+_E2E, _DEX = 4, 8
+"""What of an edge-to-edge and of a direct-export option is always there."""
 _PADDING = 0x0100
 """PadN of two bytes; of four with two zeros."""
 _ONES = -1
@@ -57,24 +76,93 @@ def option_bytes(columns: Any, row: int, hops: int) -> int:
 @kernel
 def extension_bytes(columns: Any, row: int, hops: int) -> int:
     """Bytes of the hop-by-hop header around it: a multiple of 8."""
-    size = _EXTENSION + option_bytes(columns, row, hops)
-    return size + (-size & 7)
+    return _around(option_bytes(columns, row, hops))
 
 
 @kernel
 def put_extension(buffer: Buffer, at: int, following: int, columns: Any, row: int, hops: int) -> None:
     """A hop-by-hop header with the trace of the packet's first `hops` hops; `following` is the header behind it."""
-    size, option = extension_bytes(columns, row, hops), option_bytes(columns, row, hops)
+    at = _put_option(buffer, at, following, option_bytes(columns, row, hops), TYPE_PREALLOCATED)
+    _put_trace(buffer, at, 4 * get(columns, "packets.remaining_hops", row), columns, row, hops)
+
+
+@kernel
+def item_bytes(columns: Any, option: int) -> int:
+    """Bytes of the extension header around an edge-to-edge or direct-export option, of a row of options."""
+    return _around(_item_bytes(columns, option))
+
+
+@kernel
+def put_item(buffer: Buffer, at: int, following: int, columns: Any, option: int) -> None:
+    """That header; `following` is the header behind it."""
+    kind = TYPE_E2E if get(columns, "options.format", option) == FORMAT_IOAM_E2E else TYPE_DEX
+    at = _put_option(buffer, at, following, _item_bytes(columns, option), kind)
+    present, number = get(columns, "options.present", option), get(columns, "options.sequence", option)
+    put_u16(buffer, at, get(columns, "options.namespace", option))
+    if kind == TYPE_DEX:
+        asked = (DEX_FLOW if present & HAS_OPTION_FLOW != 0 else 0) | (DEX_SEQUENCE if present & HAS_OPTION_SEQUENCE != 0 else 0)
+        put_u16(buffer, at + 2, get(columns, "options.flags", option) << 8 | asked)
+        put_u32(buffer, at + 4, get(columns, "options.trace_type", option) << 8)
+        at += _DEX
+        if present & HAS_OPTION_FLOW != 0:
+            put_u32(buffer, at, get(columns, "options.flow_id", option))
+            at += 4
+        if present & HAS_OPTION_SEQUENCE != 0:
+            put_u32(buffer, at, number)
+        return
+    wide = get(columns, "options.sequence_bits", option) == 64
+    bitmap = 0
+    if present & HAS_OPTION_SEQUENCE != 0:
+        bitmap = E2E_SEQUENCE_64 if wide else E2E_SEQUENCE_32
+    bitmap |= (E2E_SECONDS if present & HAS_OPTION_SECONDS != 0 else 0) | (E2E_FRACTION if present & HAS_OPTION_FRACTION != 0 else 0)
+    put_u16(buffer, at + 2, bitmap)
+    at += _E2E
+    if present & HAS_OPTION_SEQUENCE != 0 and wide:
+        put_u64(buffer, at, number)
+        at += 8
+    elif present & HAS_OPTION_SEQUENCE != 0:
+        put_u32(buffer, at, number)
+        at += 4
+    if present & HAS_OPTION_SECONDS != 0:
+        put_u32(buffer, at, get(columns, "options.time_seconds", option))
+        at += 4
+    if present & HAS_OPTION_FRACTION != 0:
+        put_u32(buffer, at, get(columns, "options.time_fraction_raw", option))
+
+
+@kernel
+def _item_bytes(columns: Any, option: int) -> int:
+    """Bytes of the option itself, with its carrier."""
+    present = get(columns, "options.present", option)
+    if get(columns, "options.format", option) == FORMAT_IOAM_DEX:
+        return _CARRIER + _DEX + 4 * bits_set(present & (HAS_OPTION_FLOW | HAS_OPTION_SEQUENCE))
+    wide = present & HAS_OPTION_SEQUENCE != 0 and get(columns, "options.sequence_bits", option) == 64
+    words = bits_set(present & (HAS_OPTION_SEQUENCE | HAS_OPTION_SECONDS | HAS_OPTION_FRACTION))
+    return _CARRIER + _E2E + 4 * words + (4 if wide else 0)
+
+
+@kernel
+def _around(option: int) -> int:
+    """Bytes of an extension header around so many bytes of option: a multiple of 8."""
+    size = _EXTENSION + option
+    return size + (-size & 7)
+
+
+@kernel
+def _put_option(buffer: Buffer, at: int, following: int, option: int, kind: int) -> int:
+    """An extension header with an option of so many bytes and of this IOAM type: where its data begin."""
+    size = _around(option)
     put_u8(buffer, at, following)
     put_u8(buffer, at + 1, size // 8 - 1)
     put_u16(buffer, at + 2, _PADDING)
     if size - _EXTENSION - option == 4:
         put_u32(buffer, at + size - 4, (_PADDING | 2) << 16)
     at += _EXTENSION
-    put_u8(buffer, at, OPTION_IOAM)
+    # nodes on the way change a trace, and nothing else (RFC 9486 §3)
+    put_u8(buffer, at, OPTION_IOAM if kind == TYPE_PREALLOCATED else OPTION_IOAM_DIRECT)
     put_u8(buffer, at + 1, option - 2)
-    put_u16(buffer, at + 2, TYPE_PREALLOCATED)
-    _put_trace(buffer, at + _CARRIER, 4 * get(columns, "packets.remaining_hops", row), columns, row, hops)
+    put_u16(buffer, at + 2, kind)
+    return at + _CARRIER
 
 
 @kernel

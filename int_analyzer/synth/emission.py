@@ -22,7 +22,8 @@ _INT_ITEMS = _NODE | _PORTS | _LATENCY | _QUEUE | _INGRESS | _EGRESS | _UTILISAT
 
 class Emission(NamedTuple):
     """A way to tell of packets. The bitmap is INT's or IOAM's; `report` is the version of reports on packets with telemetry,
-    `drop_report` that of reports on dropped packets (FORMAT_NONE: nobody tells of them); `depth_unit` is "cells" or "bytes"."""
+    `drop_report` that of reports on dropped packets (FORMAT_NONE: nobody tells of them); `depth_unit` is "cells" or "bytes"; `csig`:
+    switches leave in a tag how much room the fullest port on the way has."""
 
     name: str
     title: str
@@ -36,6 +37,7 @@ class Emission(NamedTuple):
     ip_version: int = 4
     most_hops: int = MOST_HOPS
     depth_unit: str = "cells"
+    csig: bool = False
 
     @property
     def mirrored(self) -> bool:
@@ -165,6 +167,19 @@ EMISSIONS: dict[str, Emission] = {
             schema.FORMAT_MRI,
             most_hops=MRI_HOPS,
         ),
+        Emission(
+            "ioam-e2e",
+            "IOAM edge to edge in a destination header of IPv6: packets are numbered and timed at the first switch; no hops",
+            schema.FORMAT_IOAM_E2E,
+            ip_version=6,
+        ),
+        Emission(
+            "ioam-dex",
+            "IOAM direct export in a hop-by-hop header of IPv6: what the switches are asked for, not what they answer; no hops",
+            schema.FORMAT_IOAM_DEX,
+            ip_version=6,
+        ),
+        Emission("csig", "CSIG tags: room at the fullest port on the way, and its place; no hops", csig=True),
         Emission("roce", "RoCEv2 without telemetry"),
     )
 }
@@ -173,8 +188,6 @@ EMISSIONS: dict[str, Emission] = {
 
 UNWRITTEN = {
     "ioam-pot": "it proves a path, and tells of no hop",
-    "ioam-e2e": "it numbers packets between the ends of a path, and tells of no hop",
-    "ioam-dex": "its nodes send what they see to a collector, in a form that RFC 9326 leaves open",
     "tcp-int": "it stands in TCP, and what is simulated is RoCEv2 over UDP",
 }
 """Formats that are read and that no simulated fabric tells in, by their names in the schema, and why not."""

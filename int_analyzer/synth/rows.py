@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from int_analyzer import schema
-from int_analyzer.columns import N_HOPS, N_MIRRORS, N_PACKETS, N_REPORTS, N_ROCE, PACKETS_PER_BATCH, Columns, allocate
+from int_analyzer.columns import N_HOPS, N_MIRRORS, N_OPTIONS, N_PACKETS, N_REPORTS, N_ROCE, PACKETS_PER_BATCH, Columns, allocate
 from int_analyzer.formats.roce import AETH, OPCODE_CNP, OPCODES, RETH
-from int_analyzer.packet_encode import Surroundings
+from int_analyzer.packet_encode import AS_OPTION, Surroundings
 from int_analyzer.synth.emission import HPCC_PORT, INT_DSCP, INT_PORT, REPORT_PORT, Emission
 from int_analyzer.synth.hop_rows import hop_rows
+from int_analyzer.synth.option_rows import bottleneck_tags, number_packets, option_rows
 from int_analyzer.synth.record import Records, records_of
 from int_analyzer.synth.report_rows import numbered, report_rows
 from int_analyzer.synth.stack import STACKS
 from int_analyzer.synth.trace import Trace
+from int_analyzer.wire.ethernet import ABSENT_CSIG
 from int_analyzer.wire.layer import TUNNEL_ERSPAN_2, TUNNEL_ERSPAN_3, TUNNEL_NSH
 
 MIRRORS = {"none": 0, "erspan2": 2, "erspan3": 3}
@@ -42,7 +44,6 @@ _MIRROR_PRESENT = {
 _SESSION, _ON_EGRESS = 1, 1
 _TICK_NS, _TICKS = 100, 1
 """Type III timestamps count 100 ns, which is granularity 1."""
-_CSIG_ABSENT = next(column.absent for column in schema.PACKETS if column.name == "csig")
 _WORD = 0xFFFFFFFF
 _PATH_ID = 0xFFF
 
@@ -54,6 +55,7 @@ class Rows:
         self._trace, self._emission, self._mirror = trace, emission, mirror
         self._records = records_of(trace, emission)
         self._sequence = numbered(trace, emission, self._records)
+        self._numbers = number_packets(trace.packets)
         self._columns = allocate()
 
     def __len__(self) -> int:
@@ -85,6 +87,10 @@ class Rows:
         frames = np.flatnonzero(records.report != schema.FORMAT_NONE)
         columns.counts[N_REPORTS] = len(frames)
         _put(columns.reports, len(frames), report_rows(self._trace, self._emission, records, frames, sequence[frames]))
+        if self._emission.telemetry in AS_OPTION:
+            carrying = np.flatnonzero(self._inside(records))
+            columns.counts[N_OPTIONS] = len(carrying)
+            _put(columns.options, len(carrying), option_rows(self._trace, self._emission, records, carrying, self._numbers))
         if self._mirror:
             frames = np.flatnonzero(records.report == schema.FORMAT_NONE)
             columns.counts[N_MIRRORS] = len(frames)
@@ -93,8 +99,9 @@ class Rows:
     def _packets(self, records: Records, hops: Any) -> dict[str, Any]:
         emission, packets, rows = self._emission, self._trace.packets, records.packet
         flows, flow = self._trace.flows, packets.flow[rows]
-        inside = (packets.telemetry[rows] != 0) & (emission.telemetry != schema.FORMAT_NONE)
+        inside = self._inside(records)
         by_dscp, wide = inside & emission.by_dscp, emission.ip_version == 6
+        stacked = schema.FORMAT_NONE if emission.telemetry in AS_OPTION else emission.telemetry
         reported = records.report != schema.FORMAT_NONE
         behind_nsh, in_hpcc = (inside & (emission.telemetry == kind) for kind in (schema.FORMAT_IOAM_INCREMENTAL, schema.FORMAT_HPCC))
         return {
@@ -116,7 +123,7 @@ class Rows:
             "ttl": packets.ttl[rows],
             "ip_id": 0 if wide else packets.ip_id[rows],
             "formats": 1 << schema.FORMAT_ROCE | np.where(inside, 1 << emission.telemetry, 0) | np.where(reported, 1 << records.report, 0),
-            "telemetry": np.where(inside, emission.telemetry, np.where(hops > 0, records.report, schema.FORMAT_NONE)),
+            "telemetry": np.where(inside, stacked, np.where(hops > 0, records.report, schema.FORMAT_NONE)),
             "dialect": np.where(inside, emission.dialect, 0),
             "instructions": np.where(inside, emission.instructions, 0),
             "namespace": np.where(in_hpcc, self._path_ids(records), 0),
@@ -126,11 +133,15 @@ class Rows:
             "first_hop": np.cumsum(hops) - hops,
             "roce_row": np.arange(len(rows)),
             "report_count": reported,
-            "csig": _CSIG_ABSENT,
+            "csig": bottleneck_tags(self._trace, rows) if emission.csig else ABSENT_CSIG,
             "status": 0,
             "status_at": 0,
             "warnings": 0,
         }
+
+    def _inside(self, records: Records) -> Any:
+        """Which of the packets carry telemetry themselves."""
+        return (self._trace.packets.telemetry[records.packet] != 0) & (self._emission.telemetry != schema.FORMAT_NONE)
 
     def _room(self, records: Records, inside: Any) -> dict[str, Any]:
         """How many hops more a packet had room for, and whether a node found none."""
