@@ -175,7 +175,7 @@ def fold_packets(
                 number = number_of(columns, row, get(columns, "packets.roce_row", row))
                 if is_watched(seen, number):
                     identity = identify(columns, hashed, number, first)
-                    copy = find_copy(seen, identity) if identity != 0 else -1
+                    copy = find_copy(seen, identity, time) if identity != 0 else -1
             if copy < 0:
                 count_in_flow(flow_rows, flow, time, crossed, telemetry, marked, notified)
             guess = flow_rows[flow, _GUESS] - 1
@@ -211,7 +211,7 @@ def fold_packets(
                 take_back(path_rows, before)
                 follow_copy(seen, copy, path)
         elif identity != 0 and path >= 0:
-            remember(seen, identity, path)
+            remember(seen, identity, time, path)
         flags = 0
         for i in range(counted, count):
             queue = path_hops[offset + i] >> QUEUE_SHIFT
