@@ -167,6 +167,15 @@ def test_what_else_the_first_hop_says_tells_packets_of_one_tick_apart() -> None:
     assert folded_on(watching(), [one, *again, *again]).view().counts["copies"] == 2
 
 
+@pytest.mark.parametrize(
+    ("late", "copies_told"), [(0, 1), (45 * MS, 1), (-45 * MS, 1), (60 * MS, 0), (-60 * MS, 0), (4000 * MS, 0)], ids=str
+)
+def test_what_comes_later_than_a_network_holds_a_packet_is_another_one(late: int, copies_told: int) -> None:
+    one = sent(1)[0]
+    again = dataclasses.replace(one, time=one.time + late)
+    assert folded_on(watching(), [one, again]).view().counts["copies"] == copies_told
+
+
 def test_pieces_of_a_capture_lose_only_copies_that_lie_across_their_ends() -> None:
     seen = mirrored(sent(2000), (1, 9))
     whole, pieces = twin(seen), told(merged(folded_on(watching(), seen[:1900]), folded_on(watching(), seen[1900:])))

@@ -272,7 +272,7 @@ def _copy_doubts(view: View) -> Doubts:
         doubts.append((0, f"{share:.1%} of the packets with telemetry were seen before at another mirror point: every hop is counted once"))
     untold = int(view.connections.duplicates.sum() * (telemetry_share(view) or 0.0)) - copies
     if untold >= MANY_COPIES and untold >= FAIR * carried:
-        why = "their copies come too late" if copies else "their first hop has no times"
+        why = "their copies come too late" if copies else "their first hop has no times, or their copies come too late"
         doubts.append((1, f"about {untold} packets count twice in queues and flows: seen at several mirror points, and {why}"))
     return doubts
 

@@ -184,7 +184,7 @@ def fold_packets(
                 number = number_of(columns, row, get(columns, "packets.roce_row", row))
                 if is_watched(seen, number):
                     identity = identify(columns, hashed, number, first)
-                    copy = find_copy(seen, identity) if identity != 0 else -1
+                    copy = find_copy(seen, identity, time) if identity != 0 else -1
             if copy < 0:
                 count_in_flow(flow_rows, flow, time, crossed, telemetry, marked, notified)
             guess = flow_rows[flow, _GUESS] - 1
@@ -220,7 +220,7 @@ def fold_packets(
                 take_back(path_rows, before)
                 follow_copy(seen, copy, path)
         elif identity != 0 and path >= 0:
-            remember(seen, identity, path)
+            remember(seen, identity, time, path)
         flags = 0
         # Of the last hop that is counted already the link to the next is new.
         for i in range(max(counted - 1, 0), count):

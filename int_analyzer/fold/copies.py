@@ -4,7 +4,8 @@ Mirror points on one path tell of a packet with stacks of different lengths, whi
 alone do not name a packet: a clock may tick in milliseconds. So a copy is of the same flow, has the same number, and its first hop has
 the same times, latency and depth (a retransmission crosses that port later). A packet without a number (RFC 6864: an identification of 0
 says nothing, IPv6 has none), or whose first hop has no times, is never taken for a copy. The memory has one word for a packet: its
-identity, and the path that it was last seen with. It forgets what came long ago, and all when a piece of the capture ends.
+identity, when it was seen, and the path that it was last seen with. It forgets what came long ago, and all when a piece of the capture
+ends; what comes later than a network holds a packet is another one, such as that of a capture that is played again and again.
 
 Most captures have no copies, and shall not pay for them: until one is found, only one packet in eight is watched. What came before it,
 while packets were already on their way to a second mirror point, is counted twice.
@@ -23,9 +24,13 @@ from int_analyzer.schema import ABSENT32, HAS_DEPTH, HAS_EGRESS_PORT, HAS_EGRESS
 SETS, WAYS = 8192, 4
 """Sets of the memory, and packets of a set, the newest first. A packet is remembered until its set has taken four others: of copies that
 come 1000 packets later one in 100 000 is not told, of those 8000 packets later one in 50."""
-PATH_BITS = 21
-"""A word is row + 1 of the path, and above it what of the identity tells packets of one set apart: 43 bits. The others choose the set."""
-_PATH_MASK = (1 << PATH_BITS) - 1
+PATH_BITS, TICK_BITS = 21, 10
+"""A word is row + 1 of the path, above it when the packet was first seen, in ticks modulo 1024, and above that what of the identity tells
+packets of one set apart: 33 bits. The others choose the set."""
+TICK_SHIFT, APART = 22, 12
+"""A tick is 2^22 ns; so many, 50 ms, may lie between copies: more than a queue holds, and clocks of captures that were merged differ."""
+_TAG_SHIFT = PATH_BITS + TICK_BITS
+_PATH_MASK, _TICK_MASK = (1 << PATH_BITS) - 1, (1 << TICK_BITS) - 1
 WATCHING = SETS * WAYS
 """Place of the word that is 1 once a copy was found."""
 _UNWATCHED_BITS = 61
@@ -82,13 +87,15 @@ def identify(columns: Any, flow_hash: int, number: int, hop: int) -> int:
 
 
 @inlined
-def find_copy(seen: Any, identity: int) -> int:
+def find_copy(seen: Any, identity: int, time: int) -> int:
     """Where the packet stands in the memory, −1 if it does not."""
     first = (identity & (SETS - 1)) * WAYS
     for at in range(first, first + WAYS):
-        if (seen[at] ^ identity) >> PATH_BITS == 0 and seen[at] != 0:
-            seen[WATCHING] = 1
-            return at
+        if (seen[at] ^ identity) >> _TAG_SHIFT == 0 and seen[at] != 0:
+            ticks = (time >> TICK_SHIFT) - (seen[at] >> PATH_BITS)
+            if (ticks + APART) & _TICK_MASK <= 2 * APART:
+                seen[WATCHING] = 1
+                return at
     return -1
 
 
@@ -100,16 +107,17 @@ def path_of(seen: Any, at: int) -> int:
 
 
 @inlined
-def remember(seen: Any, identity: int, path: int) -> None:
+def remember(seen: Any, identity: int, time: int, path: int) -> None:
     """Put a packet in place of the oldest one of its set; on a path beyond what a word can hold it is not remembered."""
     if path < _PATH_MASK:
         first = (identity & (SETS - 1)) * WAYS
         for at in range(first + WAYS - 1, first, -1):
             seen[at] = seen[at - 1]
-        seen[first] = identity & ~_PATH_MASK | (path + 1)
+        seen[first] = (identity >> _TAG_SHIFT) << _TAG_SHIFT | ((time >> TICK_SHIFT) & _TICK_MASK) << PATH_BITS | (path + 1)
 
 
 @inlined
 def follow_copy(seen: Any, at: int, path: int) -> None:
     """The packet was seen with a longer path."""
-    seen[at] = seen[at] & ~_PATH_MASK | (path + 1)
+    if path < _PATH_MASK:
+        seen[at] = seen[at] & ~_PATH_MASK | (path + 1)
