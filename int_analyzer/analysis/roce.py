@@ -276,7 +276,7 @@ def _notes(seen: ConnectionView, two_sided: Any, verified: Any, answerable: Any)
         )
     measured, partial = int(seen.completed.sum() + seen.one_sided.sum()), int(seen.partial.sum())
     if partial > NOTEWORTHY * (measured + partial):
-        notes.append(f"{partial} of {measured + partial} messages are not measured because packets of them are missing")
+        notes.append(f"{partial} of {measured + partial} messages are not measured: packets of them are missing, or their times")
     if seen.evicted:
         notes.append(f"{seen.evicted} directions were forgotten because there were too many at once")
     return notes
