@@ -86,7 +86,8 @@ def _loss_lines(quality: Quality) -> Iterator[tuple[str, str]]:
 def _loss(loss: dict[str, object]) -> str:
     stream = f"{loss.get('kind')} of node {loss.get('node', loss.get('node_id'))}, hw {loss.get('stream')}"
     if loss.get("kind") == "erspan":
-        stream = f"erspan session {loss.get('node_id')}"
+        source = loss.get("source")
+        stream = f"erspan session {loss.get('node_id')}{f' of {source}' if source else ''}"
     if loss.get("static"):
         return f"{stream}: unknown, its sequence number never moves"
     lost, received = _integer(loss.get("lost")), _integer(loss.get("received"))
