@@ -65,6 +65,14 @@ def test_the_congested_link_is_marked_without_colour_and_stands_first(monkeypatc
     assert " ! congested" in lines
 
 
+def test_a_capture_that_ends_on_another_day_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    summary, day_ns = summaries.healthy(), 86_400_000_000_000
+    assert summary.capture is not None and summary.capture.first_ns is not None
+    for later_ns, shown in ((1_000_000_000, r" to \d\d:\d\d:\d\d\.\d{3} UTC"), (3 * day_ns, r" to \d{4}-\d\d-\d\d \d\d:.* UTC, 72\.0 h")):
+        capture = dataclasses.replace(summary.capture, last_ns=summary.capture.first_ns + later_ns)
+        assert re.search(shown, report(dataclasses.replace(summary, capture=capture), monkeypatch))
+
+
 def test_a_unit_that_is_not_known_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     text = report(summaries.congested(), monkeypatch)
     assert "hop latency (raw)" in text and "queue depth (raw)" in text and "depth 79 raw" in text
