@@ -1,4 +1,7 @@
-"""The control plane against a stand-in of a switch: runs where BMv2 is not installed. The real one: test_p4_bmv2, test_p4_monitor, test_p4_watch."""
+"""The control plane against a stand-in of a switch: runs where BMv2 is not installed.
+
+The real one: test_p4_bmv2, test_p4_monitor, test_p4_watch.
+"""
 
 from __future__ import annotations
 
