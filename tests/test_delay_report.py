@@ -14,7 +14,7 @@ from simulated_capture import analysed, captured
 from test_delay import SECONDS, SEED
 
 from int_analyzer import analyze
-from int_analyzer.analysis.summary import MessageDelay, QueueDelays, Summary
+from int_analyzer.analysis.summary import DelayPart, MessageDelay, QueueDelays, Summary
 from int_analyzer.cli import main
 from int_analyzer.report import json_document, terminal, work_rows
 from int_analyzer.report.delay_section import delay_lines, delays_of, host_lines
@@ -50,6 +50,19 @@ def test_what_is_not_known_is_said_with_its_reason() -> None:
     assert delay_lines(by_flow, [])[1].endswith("(by its flow)")
     untold = dataclasses.replace(by_flow, how="unknown", reason="no packet of it carries telemetry", parts=None)
     assert delay_lines(untold, [])[1].endswith(": not known where, no packet of it carries telemetry")
+
+
+def test_parts_that_are_too_small_to_be_told_are_told_together() -> None:
+    summary = analysed("incast", SEED, SECONDS["incast"]).summary
+    assert summary.messages is not None
+    worst = summary.messages.worst[0]
+    usual = DelayPart("usual", None, None, None, 190, 0.19, "")
+    one, *small = (DelayPart("queue", summary.queues[0].at, None, None, ns, ns / 1000, "") for ns in (600, 60, 50, 40, 30, 20, 10))
+    (_, told), (_, exact) = (
+        delay_lines(dataclasses.replace(worst, how="packets", parts=[one, *parts, usual]), []) for parts in (small, small[:2])
+    )
+    assert ", 10 % in 4 smaller parts, 19 % as usual" in told
+    assert "smaller" not in exact
 
 
 def test_numbers_of_a_finding_are_those_of_its_queue() -> None:

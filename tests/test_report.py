@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import itertools
 import json
@@ -62,6 +63,14 @@ def test_the_congested_link_is_marked_without_colour_and_stands_first(monkeypatc
     links = [line for line in lines[lines.index("Links") :] if "→" in line]
     assert links[0].startswith(" ! 2:2 → 4:1")
     assert " ! congested" in lines
+
+
+def test_a_capture_that_ends_on_another_day_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    summary, day_ns = summaries.healthy(), 86_400_000_000_000
+    assert summary.capture is not None and summary.capture.first_ns is not None
+    for later_ns, shown in ((1_000_000_000, r" to \d\d:\d\d:\d\d\.\d{3} UTC"), (3 * day_ns, r" to \d{4}-\d\d-\d\d \d\d:.* UTC, 72\.0 h")):
+        capture = dataclasses.replace(summary.capture, last_ns=summary.capture.first_ns + later_ns)
+        assert re.search(shown, report(dataclasses.replace(summary, capture=capture), monkeypatch))
 
 
 def test_a_unit_that_is_not_known_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,6 +167,32 @@ def test_the_picture_says_congestion_in_words_and_marks() -> None:
     texts = "".join(ElementTree.fromstring(drawing.draw(summaries.congested())).itertext())
     assert "port 2 congested: overload, depth 79 raw" in texts and "▲ 2" in texts
     assert "▲" not in "".join(ElementTree.fromstring(drawing.draw(summaries.healthy())).itertext())
+
+
+def two_queues() -> Summary:
+    """A port with a deep queue that is congested, and one that is not, which sends more packets."""
+    deep = summaries.quantiles(9, 5e5, 7e5, 8e5, 9e5, "bytes")
+    empty = summaries.quantiles(9, 0, 0, 0, 0, "bytes")
+    full, idle = Port("2", "2", 3, 2, 2), Port("2", "2", 6, 2, 2)
+    links = [
+        Link(idle, "4", 4, "1", 800, 800, summaries.ABSENT, empty),
+        Link(full, "4", 4, "1", 400, 400, summaries.ABSENT, deep),
+        Link(idle, "4", 4, "1", 100, 100, summaries.ABSENT, empty),
+    ]
+    return Summary(links=links, findings=[dataclasses.replace(summaries.finding(), node="2", node_id=2, port="2", port_id=2, queue=3)])
+
+
+def test_of_a_port_only_the_queue_that_is_congested_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = [line for line in report(two_queues(), monkeypatch).splitlines() if "→" in line]
+    assert [line[:10] for line in links] == [" ! 2:2 q3 ", "   2:2 q6 ", "   2:2 q6 "]
+    coloured = [line for line in graph_files.dot(two_queues(), None).splitlines() if "->" in line and drawing.RED in line]
+    assert len(coloured) == 1 and "q3" in coloured[0]
+
+
+def test_the_picture_has_one_line_for_all_queues_of_a_port_and_the_depth_of_the_deepest() -> None:
+    picture = ElementTree.fromstring(drawing.draw(two_queues()))
+    texts = [text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts.count("1300") == 1 and "700 kB" in texts and "0 B" not in texts
 
 
 def test_names_cannot_break_the_picture_or_the_dot_file() -> None:

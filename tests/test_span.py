@@ -113,3 +113,17 @@ def test_a_rate_is_not_of_the_time_to_a_damaged_one() -> None:
     assert before == pytest.approx(1e9 / (5 * US), rel=0.01)
     wire.packets[-1] = dataclasses.replace(wire.packets[-1], time=wire.packets[-1].time + 40 * HOUR)
     assert rate() == pytest.approx(before, rel=0.01)
+
+
+@pytest.mark.parametrize("record", [0, 300, 400, 799])
+@pytest.mark.parametrize("seconds", [LONG_AGO, FAR_AWAY])
+def test_no_message_lasts_as_long_as_to_a_damaged_time(seconds: int, record: int, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pcap"
+    broken.write_bytes(damaged(messages(), record, seconds))
+    summary = analyze(broken).summary
+    assert summary.roce is not None and summary.messages is not None
+    (sender,) = (entry for entry in summary.roce.worst["fct"] if entry.completed)
+    assert sender.completed >= 198 and 0 < (sender.fct_max_ns or 0) < SECOND
+    assert sender.rtt_count >= 198 and 0 < (sender.rtt_max_ns or 0) < SECOND
+    assert summary.messages.messages >= 198 and summary.messages.slow == 0
+    assert sum(host.stall_ns or 0 for host in summary.hosts) == 0

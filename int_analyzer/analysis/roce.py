@@ -11,6 +11,7 @@ from int_analyzer.analysis.delays.direction_delay import DirectionDelays
 from int_analyzer.analysis.quantiles import SHARES
 from int_analyzer.analysis.span import capture_span
 from int_analyzer.analysis.summary import ConnectionSummary, HostPairSummary, Quantiles, RoceSummary, Tracking
+from int_analyzer.analysis.wording import things
 from int_analyzer.fold.view import ConnectionView, View
 
 MOST_CONNECTIONS = 10
@@ -265,18 +266,18 @@ def _notes(seen: ConnectionView, two_sided: Any, verified: Any, answerable: Any)
         )
     unsure = int(two_sided.sum() - verified.sum())
     if unsure:
-        notes.append(f"{unsure} pairs rest on fewer than three acknowledgements: not verified")
+        notes.append(f"{things(unsure, 'pair')} with fewer than three acknowledgements: not verified")
     missing, arrived = int(seen.unfilled.sum()), int(seen.unfilled[two_sided].sum())
     if missing > arrived:
-        notes.append(f"{missing - arrived} packets were never seen: lost before the mirror, by it, or by the capture")
+        notes.append(f"{things(missing - arrived, 'packet')} never seen: lost before the mirror, by it, or by the capture")
     if arrived:
         notes.append(
-            f"{arrived} packets of reliable two-sided connections were never seen, not as retransmissions either: they arrived, or these "
-            "connections would have stopped; the mirror or the capture lost them"
+            f"{things(arrived, 'packet')} of reliable two-sided connections never seen, not as retransmissions either: they arrived, or "
+            "these connections would have stopped; the mirror or the capture lost them"
         )
     measured, partial = int(seen.completed.sum() + seen.one_sided.sum()), int(seen.partial.sum())
     if partial > NOTEWORTHY * (measured + partial):
-        notes.append(f"{partial} of {measured + partial} messages are not measured because packets of them are missing")
+        notes.append(f"{partial} of {measured + partial} messages are not measured: packets of them are missing, or their times")
     if seen.evicted:
         notes.append(f"{seen.evicted} directions were forgotten because there were too many at once")
     return notes

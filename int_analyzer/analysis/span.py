@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from int_analyzer.analysis.hosts.message import UNSEEN, Messages
 from int_analyzer.fold.view import View
 
 STRAY_NS, STRAY_SHARE = 3_600_000_000_000, 0.01
@@ -35,6 +36,19 @@ def capture_span(view: View) -> tuple[int, int] | None:
     if last - end > STRAY_NS:
         last = int(seen.max(initial=start)) if len(seen) else end
     return first, last
+
+
+def without_strays(view: View, messages: Messages) -> Messages:
+    """The messages but those whose first or last packet has a time that is astray: how long they took is not known."""
+    return messages.of(~are_astray(view, messages.begin_ns) & ~are_astray(view, messages.end_ns))
+
+
+def are_astray(view: View, times: Any) -> Any:
+    """bool[n]: times that lie an hour or more before the capture's span or behind it; UNSEEN is none."""
+    span = capture_span(view)
+    if span is None:
+        return np.zeros(len(times), dtype=bool)
+    return (times != UNSEEN) & ((times <= span[0] - STRAY_NS) | (times >= span[1] + STRAY_NS))
 
 
 def count_strays(view: View) -> int:

@@ -35,6 +35,7 @@ from int_analyzer.analysis.quality import assess, loss_share, telemetry_share
 from int_analyzer.analysis.roce import sum_up_roce
 from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
+from int_analyzer.analysis.span import without_strays
 from int_analyzer.analysis.spread import find_differences
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
 from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
@@ -78,7 +79,7 @@ def examine(
     if counters is not None:
         lossy = weigh_link(view, profile, lossy, losses, counters)
     differences = find_differences(view)
-    messages = match_marks(view.journal)
+    messages = without_strays(view, match_marks(view.journal))
     findings = with_loss(view, profile, _findings(view, profile, units, congestions), lossy, messages)
     findings = with_differences(profile, findings, differences)
     work = find_work(view, profile, findings, messages)

@@ -19,6 +19,11 @@ def plain(value: float, digits: int = 3) -> str:
     return text.replace(",", " " if abs(value) >= _GROUPED else "")
 
 
+def things(number: int, noun: str) -> str:
+    """ "1 packet", "3 packets"."""
+    return f"{plain(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def _decimals(value: float, digits: int) -> int:
     """Decimal places that show so many significant digits, at most nine."""
     return min(9, max(0, digits - 1 - math.floor(math.log10(abs(value))))) if value else 0

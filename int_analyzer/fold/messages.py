@@ -67,7 +67,7 @@ HISTOGRAMS = 4
 _WHOLE = BEGINS | ENDS
 _MOST_BYTES, _MOST_RATE = 1 << 32, 1 << 56
 LONGEST_NS = 1 << 45
-"""No time is believed to be longer (10 h), so that neither its histogram nor a sum can overflow where capture times are broken."""
+"""No message and no answer takes longer (10 h): where one seems to, a capture time is damaged, and it is not measured."""
 SAMPLES = 3 * OPEN_RUNS
 """One packet cannot add more samples."""
 
@@ -90,14 +90,15 @@ def close_oldest(rows: Any, at: int, blocks: Any, pool: Any, work: Any, time: in
     run = _run(rows, at, 0)
     rows[at, OLDEST] = (rows[at, OLDEST] + 1) & (OPEN_RUNS - 1)
     rows[at, OPEN] -= 1
-    first = rows[at, run + FIRST_NS]
-    if rows[at, run + STATE] & _WHOLE != _WHOLE or first == 0:
+    begun = rows[at, run + FIRST_NS]
+    taken = (time if answered else rows[at, run + LAST_NS]) - begun
+    if rows[at, run + STATE] & _WHOLE != _WHOLE or begun == 0 or abs(taken) > LONGEST_NS:
         rows[at, PARTIAL] += 1
         return
     if rows[at, run + STATE] >> AGAIN_SHIFT != 0 and rows[at, run + STATE] & KIND < READ:
         _count_resent(rows, at, run)
+    taken = max(taken, 0)
     if answered:
-        taken = min(max(time - first, 0), LONGEST_NS)
         size = min(rows[at, run + BYTES], _MOST_BYTES)
         rows[at, COMPLETED] += 1
         rows[at, COMPLETED_BYTES] += size
@@ -107,7 +108,6 @@ def close_oldest(rows: Any, at: int, blocks: Any, pool: Any, work: Any, time: in
         if size > 0 and taken > 0:
             _count_sample(rows, at, blocks, pool, work, FET, 8 * min(size * 1_000_000_000 // taken, _MOST_RATE))
     else:
-        taken = min(max(rows[at, run + LAST_NS] - first, 0), LONGEST_NS)
         rows[at, ONE_SIDED] += 1
         rows[at, ONE_SIDED_SUM] += taken
         rows[at, ONE_SIDED_MAX] = max(rows[at, ONE_SIDED_MAX], taken)
@@ -316,8 +316,8 @@ def cover(rows: Any, at: int, blocks: Any, pool: Any, work: Any, psn: int, time:
         timed = rows[at, run + TIMED]
         if timed != 0 and distance(psn, timed - 1) >= 0:
             rows[at, run + TIMED] = 0
-            if explicit and time >= rows[at, run + TIMED_NS]:
-                _count_rtt(rows, at, blocks, pool, work, min(time - rows[at, run + TIMED_NS], LONGEST_NS))
+            if explicit and 0 <= time - rows[at, run + TIMED_NS] <= LONGEST_NS:
+                _count_rtt(rows, at, blocks, pool, work, time - rows[at, run + TIMED_NS])
         beyond = distance(psn, rows[at, run + NEXT])
         if beyond < -1 or (rows[at, run + STATE] & ENDS == 0 and number + 1 == rows[at, OPEN]):
             return

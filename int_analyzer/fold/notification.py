@@ -48,8 +48,8 @@ def count_notification(rows: Any, at: int, identity: int, time: int) -> None:
     if rows[at, PEER] == 0:
         return
     marked = rows[rows[at, PEER] - 1, MARKED_NS]
-    if marked > 0 and time >= marked:
-        delay = min(time - marked, LONGEST_NS)
+    delay = time - marked
+    if marked > 0 and 0 <= delay <= LONGEST_NS:
         rows[at, CNP_DELAY_MIN] = delay if rows[at, CNP_DELAYS] == 0 else min(rows[at, CNP_DELAY_MIN], delay)
         rows[at, CNP_DELAYS] += 1
         rows[at, CNP_DELAY_SUM] += delay

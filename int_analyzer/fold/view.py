@@ -182,7 +182,7 @@ class ConnectionView:
     one_sided: Array  # whole messages of which no answer was seen: from the first to the last packet
     one_sided_sum: Array  # float64, ns
     one_sided_max: Array
-    partial: Array  # messages of which packets are missing: not measured
+    partial: Array  # messages with packets missing, or with damaged times: not measured
     unanswered: Array  # of a direction with a peer: no answer seen, or not yet
     rtt_count: Array
     rtt_sum: Array  # float64, ns

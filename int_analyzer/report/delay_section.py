@@ -97,11 +97,15 @@ def _money(amount: float | None, currency: str | None) -> str:
 def _where(delay: MessageDelay, findings: Sequence[Finding]) -> str:
     if delay.parts is None:
         return f"not known where, {delay.reason}"
-    shown = [part for part in delay.parts if part.share >= _LEAST_SHARE]
-    usual = [part for part in shown if part.where == "usual"]
-    others = [part for part in shown if part.where != "usual"]
-    words = ", ".join(f"{figure.share(part.share)} {_part(part, findings)}" for part in [*others[:_MOST_PARTS], *usual])
-    return words + (" (by its flow)" if delay.how == "flow" else "")
+    usual = [part for part in delay.parts if part.where == "usual"]
+    lost = [part for part in delay.parts if part.where != "usual"]
+    told = [part for part in lost[:_MOST_PARTS] if part.share >= _LEAST_SHARE]
+    words = [f"{figure.share(part.share)} {_part(part, findings)}" for part in told]
+    left = sum(part.share for part in lost[len(told) :])
+    if left >= _LEAST_SHARE:
+        words.append(f"{figure.share(left)} in {figure.things(len(lost) - len(told), 'smaller part')}")
+    words += [f"{figure.share(part.share)} {_part(part, findings)}" for part in usual if part.share >= _LEAST_SHARE]
+    return ", ".join(words) + (" (by its flow)" if delay.how == "flow" else "")
 
 
 def _part(part: DelayPart, findings: Sequence[Finding]) -> str:

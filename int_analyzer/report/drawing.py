@@ -7,7 +7,8 @@ What is congested is red, thick, marked with a triangle and said in words; a por
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import escape
 
 from int_analyzer.analysis.summary import Finding, Link, Summary
@@ -78,14 +79,26 @@ def draw(summary: Summary) -> str:
         f'<text class="title" x="{_MARGIN}" y="28" style="fill:{RED if summary.findings else INK}">{escape(first)}</text>',
     ]
     lines += [f'<text class="small" x="{_MARGIN}" y="46">{escape(rest[0])}</text>'] if rest else []
-    busiest = max((link.packets for link in summary.links), default=1)
-    edges = [_edge(boxes, link, busiest) for link in sorted(summary.links, key=lambda link: _role(boxes, link) != "")]
+    links = _by_port(summary.links)
+    busiest = max((link.packets for link in links), default=1)
+    edges = [_edge(boxes, link, busiest) for link in sorted(links, key=lambda link: _role(boxes, link) != "")]
     # labels over all curves, each with a white rim
     lines += [curve for curve, _ in edges] + [label for _, label in edges]
     for name in sorted(boxes):
         lines += _node(boxes[name])
     lines += [f'<text class="small" x="{_MARGIN}" y="{height + 18:.0f}">{escape(_legend(summary))}</text>', "</svg>"]
     return "\n".join(lines) + "\n"
+
+
+def _by_port(links: Sequence[Link]) -> list[Link]:
+    """The queues of a port as one link, with the packets of all."""
+    packets: dict[tuple[str | None, ...], int] = {}
+    first: dict[tuple[str | None, ...], Link] = {}
+    for link in links:
+        ends = link.source.node, link.source.port, link.to_node, link.to_port
+        packets[ends] = packets.get(ends, 0) + link.packets
+        first.setdefault(ends, link)
+    return [replace(link, packets=packets[ends]) for ends, link in first.items()]
 
 
 def _headline(summary: Summary) -> list[str]:
@@ -106,7 +119,8 @@ def _legend(summary: Summary) -> str:
 
 def _boxes(summary: Summary) -> dict[str, _Box]:
     boxes: dict[str, _Box] = {}
-    for link in summary.links:
+    # of a port's queues the deepest comes last, and is told
+    for link in sorted(summary.links, key=lambda link: link.depth.p99 or 0):
         source = boxes.setdefault(link.source.node, _Box(link.source.node))
         port = link.source.port or "?"
         if port not in source.egress:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from int_analyzer.analysis.summary import Port, Quantiles
+from int_analyzer.analysis.wording import things as things
 
 NONE = "–"
 _SECOND = 1_000_000_000
@@ -26,11 +27,6 @@ def number(value: float | None) -> str:
 def count(value: int) -> str:
     """A count in full; from five digits on in groups of three."""
     return f"{value:,}".replace(",", " ") if value >= 10_000 else str(value)
-
-
-def things(value: int, noun: str) -> str:
-    """ "1 packet", "3 packets"."""
-    return f"{count(value)} {noun}" + ("" if value == 1 else "s")
 
 
 def duration(nanoseconds: float | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from int_analyzer.analysis.summary import Link, Summary
 from int_analyzer.report import drawing, figure
-from int_analyzer.report.link_table import target
+from int_analyzer.report.link_table import role_of, target
 
 
 def format_of(output: Path | None) -> str:
@@ -45,7 +45,6 @@ def graphml(summary: Summary, graph: Any) -> str:
 
 def dot(summary: Summary, graph: Any) -> str:
     """Graphviz DOT: a node per switch, an edge per link, congested ones red."""
-    roles = {(finding.node_id, finding.port_id): finding.role for finding in reversed(summary.findings)}
     names = sorted({link.source.node for link in summary.links} | {link.to_node for link in summary.links if link.to_node})
     congested = {finding.node for finding in summary.findings if finding.role == "root"}
     lines = ["digraph paths {", "  rankdir=LR;", '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="sans-serif"];']
@@ -53,7 +52,7 @@ def dot(summary: Summary, graph: Any) -> str:
         colour = f', color="{drawing.RED}", penwidth=2' if name in congested else ""
         lines.append(f"  {_quoted(name)} [label={_quoted(figure.node(name))}{colour}];")
     for number, link in enumerate(summary.links):
-        lines += _dot_edge(link, number, roles.get((link.source.node_id, link.source.port_id), ""))
+        lines += _dot_edge(link, number, role_of(link, summary.findings))
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from int_analyzer.analysis.summary import Link, Quantiles, Summary
+from int_analyzer.analysis.summary import Finding, Link, Quantiles, Summary
 from int_analyzer.report import figure
 from int_analyzer.report.grid import GAP, Grid
 
@@ -18,9 +18,8 @@ def link_lines(summary: Summary, width: int, top: int) -> Iterator[tuple[str, st
 
     Where names are too long for `width`, a link takes two lines: its name, and its numbers below.
     """
-    roles = {(finding.node_id, finding.port_id): finding.role for finding in reversed(summary.findings)}
-    ranked = sorted(summary.links, key=lambda link: (link.source.node_id, link.source.port_id) not in roles)[:top]
-    shown_roles = [roles.get((link.source.node_id, link.source.port_id), "") for link in ranked]
+    ranked = sorted(summary.links, key=lambda link: not role_of(link, summary.findings))[:top]
+    shown_roles = [role_of(link, summary.findings) for link in ranked]
     units = figure.unit_of([link.latency for link in summary.links]), figure.unit_of([link.depth for link in summary.links])
     names = Grid(gap=1)
     for link, role in zip(ranked, shown_roles, strict=True):
@@ -51,6 +50,13 @@ def link_lines(summary: Summary, width: int, top: int) -> Iterator[tuple[str, st
     absent = sorted({q.why_absent for link in ranked for q in (link.latency, link.depth) if q.count == 0 and q.why_absent})
     if absent:
         yield f" {figure.NONE} {'; '.join(absent)}", "dim"
+
+
+def role_of(link: Link, findings: Sequence[Finding]) -> str:
+    """The role of the first finding about the link's queue, or about its port as a whole; empty without one."""
+    at = link.source
+    of_port = (finding for finding in findings if (finding.node_id, finding.port_id) == (at.node_id, at.port_id))
+    return next((finding.role for finding in of_port if finding.queue in (None, at.queue)), "")
 
 
 def target(link: Link) -> str:

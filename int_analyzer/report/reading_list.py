@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from int_analyzer.analysis.summary import Capture, Quality, Summary
 from int_analyzer.report.figure import clock, count, date, duration, share, size, things
 
-_FILES = 3
+_FILES, _DATE = 3, len("2026-05-28")
 
 
 def reading_lines(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -25,7 +25,9 @@ def _capture_lines(capture: Capture) -> Iterator[tuple[str, str]]:
     yield "capture", f"{names} ({size(capture.bytes)}, read in {duration(capture.elapsed_seconds * 1e9)})"
     if capture.first_ns and capture.last_ns:
         lasted = duration(capture.last_ns - capture.first_ns)
-        yield "time", f"{date(capture.first_ns)} to {clock(capture.last_ns)} UTC, {lasted}"
+        begun, ended = date(capture.first_ns), date(capture.last_ns)
+        same_day = begun[:_DATE] == ended[:_DATE]
+        yield "time", f"{begun} to {clock(capture.last_ns) if same_day else ended} UTC, {lasted}"
         if capture.strays:
             yield "", f"without {things(capture.strays, 'time')} an hour or more off all others"
 

@@ -27,7 +27,7 @@ def roce_lines(roce: RoceSummary) -> Iterator[tuple[str, str]]:
         yield "", told
     kinds = ", ".join(f"{figure.count(number)} {kind.upper()}" for kind, number in roce.messages.items() if number)
     states = (
-        *((roce.completed, "completed"), (roce.one_sided, "one-sided"), (roce.partial, "with packets missing")),
+        *((roce.completed, "completed"), (roce.one_sided, "one-sided"), (roce.partial, "not measured")),
         *((roce.unanswered, "unanswered"), (roce.resent_messages, "with packets sent again")),
     )
     ends = ", ".join(f"{figure.count(number)} {state}" for number, state in states if number)

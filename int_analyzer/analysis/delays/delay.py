@@ -29,6 +29,7 @@ from int_analyzer.analysis.congestion import contradicted
 from int_analyzer.analysis.delays.completion import Completions, complete
 from int_analyzer.analysis.delays.flow_wait import FlowWaits
 from int_analyzer.analysis.hosts.message import Messages
+from int_analyzer.analysis.span import are_astray
 from int_analyzer.analysis.units import RAW, QueueUnits
 from int_analyzer.fold.direction import PSN_MASK
 from int_analyzer.fold.view import JournalView, View
@@ -96,17 +97,18 @@ def find_delays(view: View, units: QueueUnits, messages: Messages) -> Delays:
     """Every whole message with its time, what is usual, and its parts; of pauses nothing is known yet."""
     messages = messages.of(messages.whole)
     completions = complete(view.connections, messages, view.answers)
-    rows = np.flatnonzero(~messages.response & (completions.end_ns >= messages.begin_ns))
+    end_ns = completions.end_ns
+    rows = np.flatnonzero(~messages.response & (end_ns >= messages.begin_ns) & ~are_astray(view, end_ns))
     measured = _Measured(view, units, messages, completions, rows)
     parts, told, before = measured.take()
-    fct = (completions.end_ns - messages.begin_ns)[rows]
+    fct = (end_ns - messages.begin_ns)[rows]
     time = fct + before
     in_queues = parts.sum_up(len(rows)).astype(np.int64)
     usual, usual_of = _find_usual(view, messages.of(rows), time, in_queues)
     usual[_are_doubtful(view, messages.of(rows), completions.answer[rows])] = np.nan
     slow = time > np.maximum(FACTOR * usual, usual + LEAST_NS)
     hows = [PACKETS if known else UNKNOWN for known in (measured.exact & (told >= TOLD_SHARE * time)).tolist()]
-    parts, told = _tell_by_flow(view, units, messages.of(rows), completions.end_ns[rows], slow, time - usual, hows, parts, told)
+    parts, told = _tell_by_flow(view, units, messages.of(rows), end_ns[rows], slow, time - usual, hows, parts, told)
     parts, elsewhere, unseen = _beyond_usual(parts, time, usual, np.maximum(time - told, 0))
     nothing = np.zeros(len(rows), dtype=np.int64)
     answer = completions.answer[rows]

@@ -32,6 +32,7 @@ from int_analyzer.analysis.paths import port_of
 from int_analyzer.analysis.port import Port
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.analysis.wording import things
 from int_analyzer.fold.transport import KINDS
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
@@ -237,10 +238,10 @@ class SlowMessages:
         unjudged = int(np.isnan(self.delays.usual).sum())
         if unjudged:
             missing = ", or may be two, as packets are missing" if self.view.connections.unfilled.any() else ""
-            notes.append(f"{unjudged} messages have no like to be compared with{missing}")
+            notes.append(f"{things(unjudged, 'message')} without a like to be compared with{missing}")
         forgotten = self.view.journal.forgotten
         if forgotten:
-            notes.append(f"{forgotten} marks of earlier messages were forgotten: only the latest are told")
+            notes.append(f"{things(forgotten, 'mark')} of earlier messages forgotten: only the latest are told")
         return notes
 
 
