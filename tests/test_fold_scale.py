@@ -20,9 +20,13 @@ def test_a_large_fabric_gives_the_same_compiled_and_plain() -> None:
     plain, compiled = State(), State()
     plain.fold(columns, compiled=False)
     compiled.fold(columns)
-    assert is_large(plain.flows.table.rows, plain.queues.histograms.pool)
+    assert is_large(plain.flows.table.rows, plain.queues.table.rows)
+    assert plain.hops_put_off == compiled.hops_put_off > 0
+    plain.settle()
+    compiled.settle()
     for part in ("queues", "paths", "flows", "pairs", "links"):
         np.testing.assert_array_equal(getattr(plain, part).table.data, getattr(compiled, part).table.data)
+    np.testing.assert_array_equal(plain.queues.counters, compiled.queues.counters)
     np.testing.assert_array_equal(plain.queues.buckets.data, compiled.queues.buckets.data)
     np.testing.assert_array_equal(plain.queues.histograms.pool, compiled.queues.histograms.pool)
 

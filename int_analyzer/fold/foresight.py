@@ -1,8 +1,8 @@
 """Foresight: ask for the memory of the packets that come next, so that a large fabric's packets do not wait for it.
 
-A packet's flow tells its path, the path its queues, and a queue its counters: each has to be there before the next can be asked for. So
-each is asked for some packets before it is read, in five steps that are in flight at the same time, for packets ever closer. What does not
-fit (a new flow, another path) is found by the fold itself: nothing here is more than a guess.
+A packet's flow tells its path, and the path its queues: each has to be there before the next can be asked for. So each is asked for
+some packets before it is read, in five steps that are in flight at the same time, for packets ever closer. What does not fit (a new flow,
+another path) is found by the fold itself: nothing here is more than a guess. Where queues count is asked for later (backlog.py).
 """
 
 from __future__ import annotations

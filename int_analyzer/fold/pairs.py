@@ -1,6 +1,6 @@
 """Pairs: which flows were in a queue while it was well above its own low-water mark, so that a finding can name its culprits.
 
-Only hops that `queues.count_hop` calls elevated come here, and each time slot has rows of its own: what a flow did at another time does
+Only hops that `queues.judge_hop` calls elevated come here, and each time slot has rows of its own: what a flow did at another time does
 not make it the culprit of an episode. Slots are as wide as a time bucket. When the table is full, each queue keeps its heaviest flows
 if there are too many, and then the width of all slots doubles and neighbours become one.
 """

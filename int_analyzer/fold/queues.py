@@ -1,6 +1,7 @@
 """Queues: the row of a (node, egress port, queue), and what a hop adds to it.
 
-Counters of the current time bucket stand in the queue's own row; a queue's totals are the sums over its buckets, which lose nothing.
+What the next hop is judged by stands in the queue's row; what hops are counted in, apart, since that can wait (backlog.py). Counters are
+those of the current time bucket; a queue's totals are the sums over its buckets, which lose nothing.
 """
 
 from __future__ import annotations

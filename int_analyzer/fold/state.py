@@ -99,7 +99,7 @@ def _run(kernel: Any, fast: bool, *given: Any) -> int:
     """Run a kernel; uncompiled it takes memoryviews instead of arrays, which give Python ints instead of numpy scalars."""
     if fast:
         return int(_jit.compiled(kernel)(*given))
-    return int(kernel(*(memoryview(value) if isinstance(value, np.ndarray) else value for value in given)))
+    return int(kernel(*(value if isinstance(value, int | dict) else memoryview(value) for value in given)))
 
 
 class State:

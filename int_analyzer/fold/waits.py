@@ -1,7 +1,7 @@
 """Waits: where the packets of a message were held up, so that its time can be told apart by queue.
 
 A packet waits in a queue what its hop latency is above the queue's lowest, where the queue is well above its low-water mark
-(`queues.count_hop`). The fold of hops leaves these waits in a log of the batch; the fold of messages, which knows what a packet belongs
+(`queues.judge_hop`). The fold of hops leaves these waits in a log of the batch; the fold of messages, which knows what a packet belongs
 to, takes them from there: a calm packet costs nothing but a look whether it has any.
 
 Many packets of a message wait at the same time, so that their waits must not be added up. A message goes on when its next packet comes:
