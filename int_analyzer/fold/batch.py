@@ -147,8 +147,8 @@ def fold_packets(
             break
         if work[ROOM] > 0 and work[LONGEST] + count > work[ROOM]:
             least = min(work[ROOM] // 2, work[ROOM] - count + 1)
-            counted = catch_up(least, backlog, parts, queue_counters, blocks, pool, log, link_rows, work)
-            if not counted or work[LONGEST] + count > work[ROOM]:
+            has_room = catch_up(least, backlog, parts, queue_counters, blocks, pool, log, link_rows, work)
+            if not has_room or work[LONGEST] + count > work[ROOM]:
                 break
         time = max(get(columns, "packets.time_ns", row), 0)
         if time < bucket_begin or time >= bucket_end:
