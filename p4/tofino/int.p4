@@ -11,7 +11,7 @@
 
 #include <core.p4>
 #if __TARGET_TOFINO__ == 1
-#define WITHOUT_IPV6 // no telemetry in IPv6: its 12 stages are full without
+#define WITHOUT_IOAM // its 12 stages are full without
 #include <tna.p4>
 #else
 #include <t2na.p4>
@@ -35,7 +35,7 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
     Watch() watch;
     Forward() forward;
 
-#ifndef WITHOUT_IPV6
+#ifndef WITHOUT_IOAM
     action to_host() {
         hdr.bridge.to_host = 1;
     }
@@ -95,7 +95,7 @@ control IntIngress(inout headers_t hdr, inout ingress_metadata_t meta, in ingres
             }
             for_deparser.drop_ctl = 1;
         } else {
-#ifndef WITHOUT_IPV6
+#ifndef WITHOUT_IOAM
             if (hdr.ipv6.isValid() && !hdr.int_header.isValid()) {
                 host_edge.apply();
             }

@@ -4,10 +4,10 @@
 #define METADATA_P4
 
 const bit<32> LOCAL_PREFIXES = 8;
-#ifdef WITHOUT_IPV6
-const bool IPV6 = false;
+#ifdef WITHOUT_IOAM
+const bool IOAM = false;
 #else
-const bool IPV6 = true;
+const bool IOAM = true;
 #endif
 
 // Every packet enters the egress behind one of these; the first byte says which.

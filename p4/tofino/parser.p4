@@ -5,13 +5,11 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
                         out ingress_intrinsic_metadata_t intrinsic) {
     ParserCounter() counter;
     value_set<bit<32>>(LOCAL_PREFIXES) local4; // where the hosts behind this switch are
-#ifndef WITHOUT_IPV6
     // One prefix: a Tofino compares four bytes at once, and what agrees with several prefixes piece by piece may be in none of them.
     value_set<bit<32>>(1) local6_0;
     value_set<bit<32>>(1) local6_1;
     value_set<bit<32>>(1) local6_2;
     value_set<bit<32>>(1) local6_3;
-#endif
 
     state start {
         packet.extract(intrinsic);
@@ -58,11 +56,7 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
     state parse_ipv6 {
         packet.extract(hdr.ipv6);
         transition select(hdr.ipv6.next_header) {
-#ifdef WITHOUT_IPV6
-            PROTOCOL_UDP: parse_udp6;
-#else
             PROTOCOL_UDP: check_local_0;
-#endif
             PROTOCOL_HOP_BY_HOP: pass_extension;
             PROTOCOL_ROUTING: pass_extension;
             PROTOCOL_FRAGMENT: pass_extension;
@@ -77,15 +71,6 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
         transition accept;
     }
 
-#ifdef WITHOUT_IPV6
-    state parse_udp6 {
-        packet.extract(hdr.udp);
-        transition select(hdr.udp.dst_port) {
-            ROCE_PORT: parse_bth;
-            default: accept;
-        }
-    }
-#else
     state check_local_0 {
         transition select(hdr.ipv6.dst[127:96]) {
             local6_0: check_local_1;
@@ -132,7 +117,6 @@ parser IntIngressParser(packet_in packet, out headers_t hdr, out ingress_metadat
             default: accept;
         }
     }
-#endif
 
     state parse_udp {
         packet.extract(hdr.udp);
@@ -298,22 +282,13 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         packet.extract(hdr.ipv6);
         transition select(hdr.ipv6.next_header) {
             PROTOCOL_UDP: parse_udp6;
-#ifndef WITHOUT_IPV6
+#ifndef WITHOUT_IOAM
             PROTOCOL_HOP_BY_HOP: check_hop_by_hop;
 #endif
             default: accept;
         }
     }
 
-#ifdef WITHOUT_IPV6
-    state parse_udp6 {
-        packet.extract(hdr.udp);
-        transition select(hdr.udp.dst_port) {
-            ROCE_PORT: parse_bth;
-            default: accept;
-        }
-    }
-#else
     state parse_udp6 {
         packet.extract(hdr.udp);
         transition select(hdr.udp.dst_port) {
@@ -323,6 +298,7 @@ parser IntEgressParser(packet_in packet, out headers_t hdr, out egress_metadata_
         }
     }
 
+#ifndef WITHOUT_IOAM
     // nothing but our trace, of the size that our sources give it
     state check_hop_by_hop {
         transition select(packet.lookahead<bit<16>>()) {
@@ -448,7 +424,7 @@ control IntEgressDeparser(packet_out packet, inout headers_t hdr, in egress_meta
         packet.emit(hdr.ethernet);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.ipv6);
-#ifndef WITHOUT_IPV6
+#ifndef WITHOUT_IOAM
         packet.emit(hdr.hop_by_hop);
         packet.emit(hdr.ioam);
         packet.emit(hdr.trace.node2);

@@ -56,12 +56,12 @@ control Sink(inout headers_t hdr, inout egress_metadata_t meta) {
             meta.mirror.instructions = hdr.int_header.instructions;
             meta.mirror.flags = meta.mirror.flags | FLAG_FLOW;
             shorten();
-            if (IPV6 && hdr.ipv6.isValid()) {
+            if (hdr.ipv6.isValid()) {
                 shorten6();
             } else {
                 shorten4();
             }
-        } else if (IPV6 && hdr.trace.node0.isValid()) {
+        } else if (IOAM && hdr.trace.node0.isValid()) {
             meta.mirror.instructions = REPORT_BITS;
             meta.mirror.flags = meta.mirror.flags | FLAG_FLOW;
             take_out_trace();

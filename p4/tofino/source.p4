@@ -175,7 +175,7 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
 
     apply {
         // Tofino compares with constants only: what is left of the link says whether the headers fit
-        if (IPV6 && hdr.bth.isValid() && hdr.bridge.mode == (bit<4>)MODE_IOAM) {
+        if (IOAM && hdr.bth.isValid() && hdr.bridge.mode == (bit<4>)MODE_IOAM) {
             if (hdr.ipv6.isValid()) {
                 length_with_trace();
                 leave_room();
@@ -184,8 +184,8 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
                     empty_trace();
                 }
             }
-        } else if (hdr.bth.isValid() && (IPV6 || hdr.ipv4.isValid())) {
-            if (IPV6 && hdr.ipv6.isValid()) {
+        } else if (hdr.bth.isValid()) {
+            if (hdr.ipv6.isValid()) {
                 length_with_int6();
             } else {
                 length_with_int4();
@@ -212,7 +212,7 @@ control Source(inout headers_t hdr, inout egress_metadata_t meta) {
                     } else {
                         mark_by_dscp();
                     }
-                    if (IPV6 && hdr.ipv6.isValid()) {
+                    if (hdr.ipv6.isValid()) {
                         lengthen6();
                     } else {
                         lengthen4();

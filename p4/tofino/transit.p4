@@ -66,7 +66,7 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
 
     apply {
         if (hdr.int_header.isValid() && hdr.int_shim.type == INT_TYPE_MD) {
-            if (IPV6 && hdr.ipv6.isValid()) {
+            if (hdr.ipv6.isValid()) {
                 length_with_hop6();
             } else {
                 length_with_hop4();
@@ -119,13 +119,13 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
                     hdr.int_buffer.value = 0xFFFFFFFF;
                 }
                 grow();
-                if (IPV6 && hdr.ipv6.isValid()) {
+                if (hdr.ipv6.isValid()) {
                     lengthen6();
                 } else {
                     lengthen4();
                 }
             }
-        } else if (IPV6 && hdr.trace.node0.isValid()) {
+        } else if (IOAM && hdr.trace.node0.isValid()) {
             // RFC 9197 §4.4.2: a node writes right before those that were before it
             if (hdr.ioam.remaining == 12) {
                 write(hdr.trace.node0, 8);
