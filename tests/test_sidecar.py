@@ -119,6 +119,13 @@ def test_a_port_that_stays_congested_stays_a_finding_until_the_replay_ends() -> 
     assert events[-1].reason == "the replay ends"
 
 
+def test_no_finding_ends_before_it_was_said_to_start() -> None:
+    # the last packets come before the second judgement, which says it
+    _, events = replayed([packet for packet in in_turn(CONGESTED) if packet[0] < START + 2_600_000_000])
+    assert [event.event for event in events] == ["start", "end"]
+    assert events[0].at_ns <= events[1].at_ns
+
+
 def test_a_replay_at_speed_says_the_same_as_one_as_fast_as_it_can() -> None:
     timed = in_turn(HEALTHY, CONGESTED, HEALTHY)
     began = time.monotonic()

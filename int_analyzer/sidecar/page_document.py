@@ -6,6 +6,7 @@ import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from int_analyzer.analysis.losses.recovery import rate
 from int_analyzer.analysis.summary import Quality, Quantiles, QueueSummary, Summary
 from int_analyzer.report import figure
 from int_analyzer.report.drawing import draw
@@ -116,7 +117,7 @@ def _rates(seconds: list[Second]) -> dict[str, Any]:
     last = seconds[-1] if seconds else None
     return {
         "packets": figure.number(last.packets) if last else figure.NONE,
-        "bits": figure.number(last.bytes * 8) if last else figure.NONE,
+        "bits": rate(last.bytes * 8) if last else figure.NONE,
         "history": [second.packets for second in seconds[-_HEAT_SECONDS:]],
     }
 

@@ -53,7 +53,7 @@ class Screen:
 def render(state: dict[str, Any]) -> RenderableType:
     """What the page would show, as text; nothing is said by colour alone."""
     rates = state["rates"]
-    head = f"{state['clock']}  {rates['packets']} packets/s  {rates['bits']}bit/s  {state['total_packets']} packets in all"
+    head = f"{state['clock']}  {rates['packets']} packets/s  {rates['bits']}  {state['total_packets']} packets in all"
     parts: list[RenderableType] = [Text(head), Text()]
     parts += [_finding(entry) for entry in state["findings"][:_FINDINGS]] or [Text("no congestion", style="green")]
     more = len(state["findings"]) - _FINDINGS + state["further_findings"]

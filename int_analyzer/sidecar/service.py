@@ -236,8 +236,9 @@ class Sidecar:
         self._raise_failures()
         self.over = True
         if self._reached_ns:
-            self.tick(-(-self._reached_ns // SECOND_NS) * SECOND_NS + GRACE_NS)
-            self.tell(self.tracks.end_all(self._reached_ns, "the replay ends"))
+            judged_ns = -(-self._reached_ns // SECOND_NS) * SECOND_NS + GRACE_NS
+            self.tick(judged_ns)
+            self.tell(self.tracks.end_all(judged_ns, "the replay ends"))
             self.save(self._reached_ns)
 
     def watch(self, stopping: Callable[[float], bool]) -> None:
@@ -256,7 +257,7 @@ class Sidecar:
         now_ns = time.time_ns()
         self.tick(now_ns + SECOND_NS)
         if self.checkpoint is None:
-            self.tell(self.tracks.end_all(now_ns, "the sidecar stops"))
+            self.tell(self.tracks.end_all(now_ns + SECOND_NS, "the sidecar stops"))
         self.save(now_ns)
         self._raise_failures()
 

@@ -120,7 +120,7 @@ function showTrust(state) {
 
 function show(state) {
   part("clock").textContent = state.clock + (state.over ? " (the replay is over)" : "");
-  part("rates").textContent = `${state.rates.packets} packets/s · ${state.rates.bits}bit/s · ${state.total_packets} packets in all`;
+  part("rates").textContent = `${state.rates.packets} packets/s · ${state.rates.bits} · ${state.total_packets} packets in all`;
   showFindings(state);
   part("graph").innerHTML = state.graph;
   showHeat(state.heat);
