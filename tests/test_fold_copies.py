@@ -125,9 +125,10 @@ def test_the_same_mirror_point_twice_counts_once() -> None:
     assert both == once | {"copies": 400}
 
 
-def test_until_a_copy_is_found_one_packet_in_eight_is_watched() -> None:
+@pytest.mark.parametrize("compiled", LIVES)
+def test_until_a_copy_is_found_one_packet_in_eight_is_watched(compiled: bool) -> None:
     seen = mirrored(sent(2000), (1, 9))
-    right, got = twin(seen), told(folded(seen))
+    right, got = twin(seen), told(folded_on(State(), seen, compiled))
     assert 0 < right["copies"] - got["copies"] < 20
     assert sum(got["queues"].values()) - sum(right["queues"].values()) == right["copies"] - got["copies"]
 
