@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from fold_reference import MS, START, Hop, Packet, fill, folded, known, merged
 
+from int_analyzer import schema
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.fold import copies
 from int_analyzer.fold.state import State
@@ -125,9 +126,10 @@ def test_the_same_mirror_point_twice_counts_once() -> None:
     assert both == once | {"copies": 400}
 
 
-def test_until_a_copy_is_found_one_packet_in_eight_is_watched() -> None:
+@pytest.mark.parametrize("compiled", LIVES)
+def test_until_a_copy_is_found_one_packet_in_eight_is_watched(compiled: bool) -> None:
     seen = mirrored(sent(2000), (1, 9))
-    right, got = twin(seen), told(folded(seen))
+    right, got = twin(seen), told(folded_on(State(), seen, compiled))
     assert 0 < right["copies"] - got["copies"] < 20
     assert sum(got["queues"].values()) - sum(right["queues"].values()) == right["copies"] - got["copies"]
 
@@ -228,6 +230,25 @@ def test_hops_of_packets_that_are_in_no_flow_are_judged() -> None:
     told_of_nothing = Packet(START, sent(1)[0].hops[:1], ip=0, roce=None, telemetry=0, reports=1)
     quality = summarise(folded_on(State(), [told_of_nothing] * 20).view(), Profile()).quality
     assert quality is not None and (quality.hops, quality.copies) == (20, 0)
+
+
+def test_reports_of_single_nodes_are_not_said_to_count_twice() -> None:
+    cards = [
+        dataclasses.replace(
+            packet,
+            hops=(dataclasses.replace(hop, flags=schema.HOP_FROM_REPORT),),
+            time=hop.end or 0,
+            ttl=64 - place,
+            reports=1,
+            telemetry=schema.FORMAT_REPORT_2,
+        )
+        for packet in sent(400)
+        for place, hop in enumerate(packet.hops)
+    ]
+    view = folded_on(State(), [dataclasses.replace(card, flow=1, roce=(7, 17)) for card in cards]).view()
+    quality = summarise(view, Profile()).quality
+    assert view.connections.duplicates.sum() > 400 and quality is not None
+    assert not any("count twice" in reason for reason in quality.trust_reasons)
 
 
 def test_copies_are_said_and_cost_no_trust() -> None:

@@ -270,7 +270,8 @@ def _copy_doubts(view: View) -> Doubts:
     if copies:
         share = copies / max(copies, carried)
         doubts.append((0, f"{share:.1%} of the packets with telemetry were seen before at another mirror point: every hop is counted once"))
-    untold = int(view.connections.duplicates.sum() * (telemetry_share(view) or 0.0)) - copies
+    # Reports of single nodes about one packet look like copies to RoCEv2, but each has a hop of its own.
+    untold = int(view.connections.duplicates.sum() * (telemetry_share(view) or 0.0)) - copies - view.postcards.get("total", 0)
     if untold >= MANY_COPIES and untold >= FAIR * carried:
         why = "their copies come too late" if copies else "their first hop has no times, or their copies come too late"
         doubts.append((1, f"about {untold} packets count twice in queues and flows: seen at several mirror points, and {why}"))

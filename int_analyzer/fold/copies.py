@@ -17,7 +17,7 @@ from typing import Any
 
 from int_analyzer._jit import inlined
 from int_analyzer.columns import get
-from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, FACTOR_5, product
+from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, FACTOR_5, product, wide
 from int_analyzer.fold.table import aligned
 from int_analyzer.schema import ABSENT32, HAS_DEPTH, HAS_EGRESS_PORT, HAS_EGRESS_TIME, HAS_INGRESS_TIME, HAS_LATENCY, HAS_NODE
 
@@ -33,8 +33,8 @@ _TAG_SHIFT = PATH_BITS + TICK_BITS
 _PATH_MASK, _TICK_MASK = (1 << PATH_BITS) - 1, (1 << TICK_BITS) - 1
 WATCHING = SETS * WAYS
 """Place of the word that is 1 once a copy was found."""
-_UNWATCHED_BITS = 61
-"""A packet is watched all the same if a product of its number is 0 above these bits: sampling by number shall not hide its copies."""
+_WATCHED = 7
+"""Bits of a packet's folded number that are 0 if it is watched all the same."""
 _NUMBERED = 1 << 40
 """A bit of a number: it has a PSN."""
 
@@ -47,16 +47,18 @@ def memory() -> Any:
 @inlined
 def number_of(columns: Any, row: int, roce_row: int) -> int:
     """What tells a packet from the next one of its flow: IPv4 identification and PSN; 0 if it has neither."""
-    number: int = get(columns, "packets.ip_id", row)
+    number: int = wide(get(columns, "packets.ip_id", row))
     if roce_row != ABSENT32:
-        number = _NUMBERED | number << 24 | get(columns, "roce.psn", roce_row)
+        number = _NUMBERED | number << 24 | wide(get(columns, "roce.psn", roce_row))
     return number
 
 
 @inlined
 def is_watched(seen: Any, number: int) -> bool:
     """Whether to look for the packet in the memory."""
-    return number != 0 and (seen[WATCHING] != 0 or product(number, FACTOR_0) >> _UNWATCHED_BITS == 0)
+    # Folded, since a source that samples by number shall not hide its copies.
+    folded = number ^ (number >> 3) ^ (number >> 6) ^ (number >> 9)
+    return number != 0 and (seen[WATCHING] != 0 or folded & _WATCHED == 0)
 
 
 @inlined
