@@ -126,6 +126,19 @@ def test_no_finding_ends_before_it_was_said_to_start() -> None:
     assert events[0].at_ns <= events[1].at_ns
 
 
+def test_a_capture_shorter_than_a_second_is_judged_too(tmp_path: Path) -> None:
+    capture = tmp_path / "short.pcap"
+    assert main(["generate", "incast", "-o", str(capture), "--seconds", "0.02", "--seed", "1"]) == 0
+    heard = Heard()
+    sidecar = Sidecar(tmp_path / "short.profile.toml", sinks=[heard])
+    with open_source(capture) as source:
+        sidecar.replay(sidecar.add(Replay(source, float("inf"), sidecar.reach), on_wall_clock=False), lambda seconds: False)
+    starts = [event.finding for event in heard.events if event.event == "start"]
+    (root,) = json.loads((tmp_path / "short.truth.json").read_text())["congested"]
+    assert (starts[0]["role"], starts[0]["node_id"], starts[0]["port_id"]) == ("root", root["node_id"], root["port_id"])
+    assert heard.kinds.count("end") == len(starts)
+
+
 def test_a_replay_at_speed_says_the_same_as_one_as_fast_as_it_can() -> None:
     timed = in_turn(HEALTHY, CONGESTED, HEALTHY)
     began = time.monotonic()

@@ -111,6 +111,13 @@ def place(node_name: str, port: str | None, queue: int | None) -> str:
     return " ".join(words)
 
 
+def trouble(role: str, peak_depth: float | None, peak_latency: float | None) -> str:
+    """What a finding says of its place: "congested"; "loses packets" where nothing waits."""
+    if role == "root" and peak_depth is None and peak_latency is None:
+        return "loses packets"
+    return {"root": "congested", "victim": "held up", "host": "slow host"}.get(role, role)
+
+
 def short_place(port: Port) -> str:
     """ "2:2", and the queue if it is not the only one that is meant."""
     text = f"{port.node}:{port.port}" if port.port else port.node

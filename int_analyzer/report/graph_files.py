@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from int_analyzer.analysis.summary import Link, Summary
+from int_analyzer.analysis.summary import Finding, Link, Summary
 from int_analyzer.report import drawing, figure
-from int_analyzer.report.link_table import role_of, target
+from int_analyzer.report.link_table import finding_of, target
 
 
 def format_of(output: Path | None) -> str:
@@ -52,7 +52,7 @@ def dot(summary: Summary, graph: Any) -> str:
         colour = f', color="{drawing.RED}", penwidth=2' if name in congested else ""
         lines.append(f"  {_quoted(name)} [label={_quoted(figure.node(name))}{colour}];")
     for number, link in enumerate(summary.links):
-        lines += _dot_edge(link, number, role_of(link, summary.findings))
+        lines += _dot_edge(link, number, finding_of(link, summary.findings))
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -64,14 +64,14 @@ def svg(summary: Summary, graph: Any) -> str:
 WRITERS: dict[str, Callable[[Summary, Any], str]] = {"json": node_link, "dot": dot, "graphml": graphml, "svg": svg}
 
 
-def _dot_edge(link: Link, number: int, role: str) -> list[str]:
+def _dot_edge(link: Link, number: int, finding: Finding | None) -> list[str]:
     label = f"{figure.short_place(link.source)} → {target(link)}\n{figure.things(link.packets, 'packet')}"
     if link.depth.count:
         label += f"\ndepth p99 {figure.quantity(link.depth.p99, link.depth.unit)}"
     style = {
         "root": f', color="{drawing.RED}", fontcolor="{drawing.RED}", penwidth=3',
         "victim": f', color="{drawing.ORANGE}", style=dashed, penwidth=2',
-    }.get(role, "")
+    }.get(finding.role if finding is not None else "", "")
     sink = link.to_node
     lines = []
     if sink is None:

@@ -9,7 +9,6 @@ from int_analyzer.report import figure
 from int_analyzer.report.grid import GAP, Grid
 
 MARKS = {"root": "!", "victim": "v", "host": "h"}
-MEANINGS = {"root": "congested", "victim": "held up by another", "host": "host trouble"}
 _NUMBERS = 7
 
 
@@ -18,8 +17,9 @@ def link_lines(summary: Summary, width: int, top: int) -> Iterator[tuple[str, st
 
     Where names are too long for `width`, a link takes two lines: its name, and its numbers below.
     """
-    ranked = sorted(summary.links, key=lambda link: not role_of(link, summary.findings))[:top]
-    shown_roles = [role_of(link, summary.findings) for link in ranked]
+    ranked = sorted(summary.links, key=lambda link: finding_of(link, summary.findings) is None)[:top]
+    findings = [finding_of(link, summary.findings) for link in ranked]
+    shown_roles = [finding.role if finding is not None else "" for finding in findings]
     units = figure.unit_of([link.latency for link in summary.links]), figure.unit_of([link.depth for link in summary.links])
     names = Grid(gap=1)
     for link, role in zip(ranked, shown_roles, strict=True):
@@ -44,19 +44,19 @@ def link_lines(summary: Summary, width: int, top: int) -> Iterator[tuple[str, st
             yield " " * indent + row, role
         else:
             yield f" {name.ljust(names.width())}  {row}", role
-    legend = [f"{MARKS[role]} {meaning}" for role, meaning in MEANINGS.items() if role in shown_roles]
+    legend = {(f.role, figure.trouble(f.role, f.peak_depth, f.peak_latency)): None for f in findings if f is not None}
     if legend:
-        yield f" {'  '.join(legend)}", "dim"
+        yield f" {'  '.join(f'{MARKS[role]} {trouble}' for role, trouble in legend)}", "dim"
     absent = sorted({q.why_absent for link in ranked for q in (link.latency, link.depth) if q.count == 0 and q.why_absent})
     if absent:
         yield f" {figure.NONE} {'; '.join(absent)}", "dim"
 
 
-def role_of(link: Link, findings: Sequence[Finding]) -> str:
-    """The role of the first finding about the link's queue, or about its port as a whole; empty without one."""
+def finding_of(link: Link, findings: Sequence[Finding]) -> Finding | None:
+    """The first finding about the link's queue, or about its port as a whole."""
     at = link.source
     of_port = (finding for finding in findings if (finding.node_id, finding.port_id) == (at.node_id, at.port_id))
-    return next((finding.role for finding in of_port if finding.queue in (None, at.queue)), "")
+    return next((finding for finding in of_port if finding.queue in (None, at.queue)), None)
 
 
 def target(link: Link) -> str:

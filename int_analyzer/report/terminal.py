@@ -32,7 +32,6 @@ _TIE = "\ue000"
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|[kMGT]?B|[kMG]?bit/s)(?:\W|$))")
 _PATHS = 5
 _MESSAGES = 3
-_WORDS = {"root": "CONGESTED", "victim": "HELD UP", "host": "SLOW HOST"}
 _STYLES = {"root": "bold red", "victim": "yellow", "host": "magenta"}
 _WITHOUT_HOPS = [entry.name for entry in FORMAT_LIST if not entry.hops and entry.id != FORMAT_ROCE]
 _TRUST_STYLES = {"high": "green", "fair": "yellow", "low": "red", "none": "red"}
@@ -94,7 +93,7 @@ def print_work(summary: Summary, stream: TextIO) -> None:
 
 def headline(finding: Finding) -> tuple[str, str]:
     """A finding in one line of two parts: what and where; since when, how long, how sure."""
-    word = _WORDS.get(finding.role, finding.role.upper())
+    word = figure.trouble(finding.role, finding.peak_depth, finding.peak_latency).upper()
     place = figure.place(finding.node, finding.port, finding.queue)
     lasted = figure.duration(finding.end_ns - finding.start_ns)
     when = f"since {figure.clock(finding.start_ns)} for {lasted}" if finding.start_ns else f"for {lasted}"

@@ -16,7 +16,6 @@ from int_analyzer.sidecar.page_document import page_document
 if TYPE_CHECKING:
     from int_analyzer.sidecar.service import Sidecar
 
-_WORDS = {"root": "CONGESTED", "victim": "HELD UP", "host": "SLOW HOST"}
 _STYLES = {"root": "bold red", "victim": "yellow", "host": "magenta"}
 _TRUST_STYLES = {"high": "green", "fair": "yellow", "low": "red", "none": "red"}
 _LEVELS = " ▁▂▃▄▅▆▇█"
@@ -72,7 +71,7 @@ def render(state: dict[str, Any]) -> RenderableType:
 
 def _finding(entry: dict[str, Any]) -> Text:
     role = entry["role"]
-    said = f"{'▲ ' if role == 'root' else ''}{_WORDS.get(role, role)}  {entry['place']} — {entry['cause'].replace('-', ' ')}"
+    said = f"{'▲ ' if role == 'root' else ''}{entry['trouble'].upper()}  {entry['place']} — {entry['cause'].replace('-', ' ')}"
     text = Text(said, style=_STYLES.get(role, ""))
     facts = [f"since {entry['since']}", f"for {entry['lasted']}", f"confidence {entry['confidence']:.2f}"]
     facts += [f"depth up to {entry['depth']}"] if entry["depth"] else []

@@ -1,7 +1,6 @@
 "use strict";
 // Shows what /api/stream sends after every second. Everything is set as text, never as markup, but for the picture, which the server draws.
 
-const WORDS = { root: "CONGESTED", victim: "HELD UP", host: "SLOW HOST" };
 let held = false;
 const open = new Set();
 
@@ -38,7 +37,7 @@ function flows(title, list) {
 
 function findingItem(finding) {
   const item = make("li", undefined, finding.role);
-  item.append(make("h3", `${finding.role === "root" ? "▲ " : ""}${WORDS[finding.role] || finding.role} ${finding.place}: ${finding.cause.replace("-", " ")}`));
+  item.append(make("h3", `${finding.role === "root" ? "▲ " : ""}${finding.trouble.toUpperCase()} ${finding.place}: ${finding.cause.replace("-", " ")}`));
   const facts = [`since ${finding.since}, ${finding.lasted} so far`, `confidence ${finding.confidence.toFixed(2)}`];
   if (finding.depth) facts.push(`depth up to ${finding.depth}`);
   if (finding.latency) facts.push(`latency up to ${finding.latency}`);
@@ -61,7 +60,7 @@ function showFindings(state) {
   const headline = part("headline");
   const roots = state.findings.filter((finding) => finding.role === "root");
   const first = roots[0] || state.findings[0];
-  const text = first ? `${WORDS[first.role] || first.role} ${first.place}${state.findings.length > 1 ? ` and ${state.findings.length - 1} more` : ""}` : "No congestion";
+  const text = first ? `${first.trouble.toUpperCase()} ${first.place}${state.findings.length > 1 ? ` and ${state.findings.length - 1} more` : ""}` : "No congestion";
   // a screen reader speaks when the text changes, not every second
   if (headline.textContent !== text) headline.textContent = text;
   headline.className = first ? "root" : "";
