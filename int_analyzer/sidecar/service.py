@@ -238,9 +238,10 @@ class Sidecar:
         if self._reached_ns:
             judged_ns = -(-self._reached_ns // SECOND_NS) * SECOND_NS + GRACE_NS
             self.tick(judged_ns)
-            # What began in the last second is confirmed by the next judgement, as it would be on a live interface.
-            judged_ns += SECOND_NS
-            self.tick(judged_ns)
+            if self.tracks.unsaid:
+                # What began in the last second is confirmed by the next judgement, as it would be on a live interface.
+                judged_ns += SECOND_NS
+                self.tick(judged_ns)
             self.tell(self.tracks.end_all(judged_ns, "the replay ends"))
             self.save(self._reached_ns)
 

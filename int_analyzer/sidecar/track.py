@@ -81,6 +81,11 @@ class Tracks:
         said = [track.document for track in self._tracks.values() if track.said_ns is not None]
         return sorted(said, key=lambda found: (found["role"] != "root", -found["impact"]))
 
+    @property
+    def unsaid(self) -> bool:
+        """Whether there is something that only one judgement has seen."""
+        return any(track.said_ns is None for track in self._tracks.values())
+
     def update(self, now_ns: int, findings: Sequence[Finding], from_ns: int = 0, polled: bool = False) -> list[Event]:
         """Take a judgement in: what has to be said.
 
