@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fold_reference import MS, START, Hop, Packet, expected, folded, known, merged
 from test_fold import LIVES, traffic
+from test_fold_copies import folded_on, mirrored, sent
 
 from benchmarks.batches import LARGE, Batches
 from int_analyzer import _jit
@@ -53,6 +54,19 @@ def test_a_large_fabric_counts_the_same_at_once_and_later(most: int) -> None:
     for name, value in at_once.items():
         np.testing.assert_array_equal(value, later[name], err_msg=name)
     np.testing.assert_array_equal(states[0].pairs.table.data, states[1].pairs.table.data)
+
+
+@pytest.mark.parametrize("compiled", LIVES)
+def test_what_several_mirror_points_saw_counts_the_same_at_once_and_later(compiled: bool) -> None:
+    packets = sent(600)
+    seen = mirrored(packets, (1, 2, 9))
+    at_once, later = (folded_on(State(capacity), seen, compiled) for capacity in (AT_ONCE, put_off(61)))
+    assert later.hops_put_off > 0 and at_once.view().counts["copies"] > 0
+    for name, value in queues_and_links(at_once).items():
+        np.testing.assert_array_equal(value, queues_and_links(later)[name], err_msg=name)
+    pairs = int(folded_on(State(), packets, compiled).view().links.packets.sum())
+    # a link is between two hops: of most packets it shows at the second mirror point first
+    assert pairs <= int(at_once.view().links.packets.sum()) < 1.1 * pairs
 
 
 @pytest.mark.parametrize("compiled", LIVES)
