@@ -137,6 +137,7 @@ def test_a_capture_shorter_than_a_second_is_judged_too(tmp_path: Path) -> None:
     (root,) = json.loads((tmp_path / "short.truth.json").read_text())["congested"]
     assert (starts[0]["role"], starts[0]["node_id"], starts[0]["port_id"]) == ("root", root["node_id"], root["port_id"])
     assert heard.kinds.count("end") == len(starts)
+    assert sidecar.snapshot is not None and [second.packets > 0 for second in sidecar.snapshot.seconds] == [True, False]
 
 
 def test_a_replay_at_speed_says_the_same_as_one_as_fast_as_it_can() -> None:

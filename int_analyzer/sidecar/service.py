@@ -182,7 +182,9 @@ class Sidecar:
             self._look_at_clocks()
             self._relieve(now_ns, sum(piece.connections.turns.packets for piece in pieces))
             end = self.sliding.end
-            for number in range(max(before, end - SLICES) if before else end, end):
+            # Before the first tick there was nothing but what has been captured.
+            first = before or min(self.sliding.slices, default=end)
+            for number in range(max(first, end - SLICES), end):
                 state = self.sliding.slice(number)
                 for take in self.on_second:
                     take(number, state)
