@@ -29,8 +29,8 @@ units) and without the truth. `int-analyzer score` compares; `int-analyzer score
 
 Constants of the localisation were chosen on seeds from 1001 on, most of them on small (4 × 2) and middle (8 × 4) fabrics in clear
 conditions. What stands here is held out: all seeds are below 1001, on the small and the large fabric (32 leaves × 16 spines), and with
-telemetry of which half is lost, which only one packet in 100 carries, with clocks off by up to 50 ms, or mirrored twice. The recorded captures were made
-by other people's programs, by ours, and by Linux.
+telemetry of which half is lost, which only one packet in 100 carries, with clocks off by up to 50 ms, or mirrored twice. The recorded
+captures were made by other people's programs, by ours, and by Linux.
 
 A scenario in which a host is the cause counts as right in top-1 when no port of the network is blamed; whether the host is named stands
 in the column `hosts`. `lossy-cable` has no queue: the right answer is the port of the cable, as a degraded link. `clocks off by` is the
@@ -43,7 +43,8 @@ What is not in a capture cannot be found in it:
   told.
 * `microburst sampled`: a burst of 50 to 450 µs is 40 to 340 packets at line rate; of one in 100 none to three tell of it. That can be
   enough for the port, never for the burst's own times and flows.
-* `slow-incast`: an incast behind a slow link. Where both last equally long, nothing tells the slow link from a port that the incast holds up.
+* `slow-incast`: an incast behind a slow link. Where both last equally long, nothing tells the slow link from a port that is held up by
+  the incast.
 * `straggler-host lossy`: whether a chunk of a ring is late shows in three certain packets; of one step in eight all three are seen. A
   member is named when four of its late ones are known.
 * `storage-slow lossy`, `prepare-slow lossy`: a time of storage I/O needs two to four certain packets to be seen. In these 30 ms a host does
