@@ -40,14 +40,14 @@ def capture_span(view: View) -> tuple[int, int] | None:
 
 def without_strays(view: View, messages: Messages) -> Messages:
     """The messages but those whose first or last packet has a time that is astray: how long they took is not known."""
-    return messages.of(~are_astray(view, messages.begin_ns) & ~are_astray(view, messages.end_ns))
+    return messages.of(~are_astray(view, np.stack([messages.begin_ns, messages.end_ns])).any(axis=0))
 
 
 def are_astray(view: View, times: Any) -> Any:
-    """bool[n]: times that lie an hour or more before the capture's span or behind it; UNSEEN is none."""
+    """bool, of the shape of `times`: those that lie an hour or more before the capture's span or behind it; UNSEEN is none."""
     span = capture_span(view)
     if span is None:
-        return np.zeros(len(times), dtype=bool)
+        return np.zeros(times.shape, dtype=bool)
     return (times != UNSEEN) & ((times <= span[0] - STRAY_NS) | (times >= span[1] + STRAY_NS))
 
 

@@ -21,6 +21,7 @@ Parts are disjoint: together they are the whole time, never more.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,16 @@ class Delays:
     held: Any
     held_sender: Any
     blame: Any
+
+    @cached_property
+    def are_told(self) -> Any:
+        """bool[n]: whether it is known where the time of a message went."""
+        return np.array([how != UNKNOWN for how in self.hows], dtype=bool)
+
+    @property
+    def told(self) -> Any:
+        """Rows of the slow ones of which that is known."""
+        return self.slow[self.are_told[self.slow]]
 
 
 ELSEWHERE, UNSEEN, UNTOLD, PAUSED, RESENT = -1, -2, -3, -4, -5
@@ -304,5 +315,5 @@ def blame(delays: Delays) -> Delays:
     for place, ns in ((RESENT, delays.resent), (PAUSED, delays.paused), (ELSEWHERE, delays.elsewhere), (UNSEEN, delays.unseen)):
         blamed[ns > most] = place
         most = np.maximum(most, ns)
-    blamed[[how == UNKNOWN for how in delays.hows]] = UNTOLD
+    blamed[~delays.are_told] = UNTOLD
     return replace(delays, blame=blamed)

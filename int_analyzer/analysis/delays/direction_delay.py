@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.delays.delay import UNKNOWN
 from int_analyzer.analysis.delays.delay_summary import DirectionDelay
 from int_analyzer.analysis.delays.slow_message import SlowMessages
 from int_analyzer.analysis.paths import port_of
@@ -22,8 +21,7 @@ class DirectionDelays:
 
     def __init__(self, slow: SlowMessages) -> None:
         self._slow = slow
-        delays, count = slow.delays, len(slow.view.connections.src)
-        told = delays.slow[np.array([delays.hows[row] != UNKNOWN for row in delays.slow.tolist()], dtype=bool)]
+        delays, told, count = slow.delays, slow.delays.told, len(slow.view.connections.src)
         excess = delays.time - delays.usual
 
         def by_direction(rows: Any, of: Any = None) -> Any:

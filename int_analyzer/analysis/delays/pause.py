@@ -17,7 +17,7 @@ import numpy as np
 
 from int_analyzer.analysis.cause import PAUSED
 from int_analyzer.analysis.congestion import Congestion, Episode
-from int_analyzer.analysis.delays.delay import UNKNOWN, Delays, blame
+from int_analyzer.analysis.delays.delay import Delays, blame
 from int_analyzer.analysis.root import VICTIM
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.evidence.series import Counters
@@ -78,8 +78,7 @@ def _are_counted(counters: Counters | None, node: int, ports: set[int], finding:
 
 def with_pauses(view: View, delays: Delays, holds: Sequence[Hold]) -> Delays:
     """What slow messages lost elsewhere, told of their hosts while these were held up: the sender to the last packet, then the other."""
-    rows = delays.slow[delays.elsewhere[delays.slow] > 0]
-    rows = rows[[delays.hows[row] != UNKNOWN for row in rows.tolist()]] if len(rows) else rows
+    rows = delays.told[delays.elsewhere[delays.told] > 0]
     messages, seen = delays.messages.of(delays.rows[rows]), view.connections
     end = delays.completions.end_ns[delays.rows[rows]]
     of_sender = _longest(holds, seen.src, messages.direction, end - delays.time[rows], messages.end_ns)

@@ -16,7 +16,6 @@ from int_analyzer.analysis.delays.delay import (
     PAIR,
     PAUSED,
     RESENT,
-    UNKNOWN,
     UNSEEN,
     UNTOLD,
     Delays,
@@ -89,21 +88,18 @@ class SlowMessages:
         delays = self.delays
         if not len(delays.rows):
             return None
-        slow = np.zeros(len(delays.rows), dtype=bool)
-        slow[delays.slow] = True
-        unknown = np.array([how == UNKNOWN for how in delays.hows], dtype=bool)
-        told = slow & ~unknown
+        told = delays.told
         return MessagesSummary(
             messages=len(delays.rows),
             judged=int((~np.isnan(delays.usual)).sum()),
             slow=len(delays.slow),
-            delay_ns=int((delays.time - delays.usual)[slow].sum()),
-            in_queues_ns=int(delays.parts.sum_up(len(slow))[told].sum()),
+            delay_ns=int((delays.time - delays.usual)[delays.slow].sum()),
+            in_queues_ns=int(delays.parts.sum_up(len(delays.rows))[told].sum()),
             resent_ns=int(delays.resent[told].sum()),
             host_paused_ns=int(delays.paused[told].sum()),
             elsewhere_ns=int(delays.elsewhere[told].sum()),
             not_seen_ns=int(delays.unseen[told].sum()),
-            unknown=int((slow & unknown).sum()),
+            unknown=len(delays.slow) - len(told),
             worst=self.list_worst(MOST_SLOW),
             notes=self._notes(),
         )
@@ -149,7 +145,7 @@ class SlowMessages:
         message = int(delays.rows[row])
         direction = int(delays.messages.direction[message])
         job, blame = self.job_of_direction[direction], int(delays.blame[row])
-        known = delays.hows[row] != UNKNOWN
+        known = bool(delays.are_told[row])
         blamed = int(delays.held[row]) if blame == PAUSED else blame
         name = f"{self.profile.host_name(seen.src[direction])} > {self.profile.host_name(seen.dst[direction])}"
         return MessageDelay(
