@@ -5,9 +5,9 @@ through it, and a capture of a few thousand packets is read faster than numba ca
 the speed of C. What differs between the two (reading bytes, wrapping arithmetic) is declared with `reader`, which names a
 replacement for compiled code; tests hold the pair against each other.
 
-The numba cache does not notice a change in a called function of another file, so its folder is keyed by a hash of all sources
-of this package. Where that folder cannot be written nothing is kept: numba's own fallback, __pycache__, is not keyed by the hash. A
-cache file that cannot be loaded is removed and made anew.
+The numba cache does not notice a change in a called function of another file, nor that indices are now to be checked, so its folder
+is keyed by a hash of all sources of this package and by the mode. Where that folder cannot be written nothing is kept: numba's own
+fallback, __pycache__, is keyed by neither. A cache file that cannot be loaded is removed and made anew.
 
 Environment: NUMBA_DISABLE_JIT=1 makes `compiled` return its argument; NUMBA_BOUNDSCHECK=1 selects checked readings;
 INT_ANALYZER_CACHE names the cache folder.
@@ -77,10 +77,10 @@ def compiled(function: F) -> F:
 
 
 def cache_folder() -> Path:
-    """Where compiled kernels of exactly this source are kept."""
+    """Where compiled kernels of exactly this source are kept, those with checked indices by themselves."""
     base = os.environ.get("INT_ANALYZER_CACHE") or os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base else Path.home() / ".cache"
-    return root / "int_analyzer" / _source_hash()
+    return root / "int_analyzer" / (_source_hash() + ("-checked" if BOUNDSCHECK else ""))
 
 
 def cache_fault(folder: Path) -> str:

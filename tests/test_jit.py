@@ -29,9 +29,22 @@ print(compiled(triple)(14))
 """
 
 
-def run(script: Path, cache: Path | str | None) -> str:
+BEYOND = KERNEL.replace("value * 3", "value[3]").replace(
+    "print(compiled(triple)(14))",
+    """
+import numpy as np
+try:
+    compiled(triple)(np.zeros(3, dtype=np.int64))
+    print("read")
+except IndexError:
+    print("refused")
+""",
+)
+
+
+def run(script: Path, cache: Path | str | None, **variables: str) -> str:
     """What a script prints that runs with this cache folder."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "0", **variables}
     if cache is not None:
         environment["INT_ANALYZER_CACHE"] = str(cache)
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment, check=False)
@@ -62,6 +75,14 @@ def test_a_cache_that_cannot_be_written_leaves_nothing_beside_the_sources(script
     assert run(script, tmp_path / "file") == "42\n"
     # numba would keep it there, where an edit of a called function goes unnoticed
     assert kept(tmp_path, ".nbi") == kept(tmp_path, ".nbc") == []
+
+
+def test_kernels_with_checked_indices_are_kept_by_themselves(script: Path, tmp_path: Path) -> None:
+    script.write_text(BEYOND)
+    # whichever was kept first: the other mode neither loses its checks nor pays for them
+    for checked, said in (("0", "read\n"), ("1", "refused\n"), ("0", "read\n")):
+        assert run(script, tmp_path / "cache", NUMBA_BOUNDSCHECK=checked) == said
+    assert len(kept(tmp_path / "cache", ".nbi")) == 2
 
 
 @pytest.mark.parametrize("ending", [".nbc", ".nbi"])
