@@ -5,12 +5,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := pcaps/bmv2-laofan-int-md-v2.1/s4-coll.pcap pcaps/linux-ioam-spine-to-leaf
-# Workers of pytest: two cores are usual where this runs.
+# Workers of pytest: two cores are usual where this runs. A worker that has nothing left takes half of what another one still has.
 WORKERS ?= 2
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 # Options of the benchmark: --quick, --full, --only …
 BENCH ?=
 
-.PHONY: help demo test test-modes lint bench docs accuracy notebooks wheel-test clean
+.PHONY: help demo kernels kernels-checked test test-plain test-checked test-modes lint bench docs accuracy notebooks wheel-test clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -36,15 +37,26 @@ demo: $(VENV)/.installed ## set up, analyse real captures, print what is congest
 	  $(BIN)/int-analyzer analyze $$capture || exit $$?; \
 	done
 
-test: $(VENV)/.installed-dev ## set up if needed, run all tests
-	$(BIN)/python -m pytest -n $(WORKERS)
+kernels: $(VENV)/.installed-dev ## compile the kernels into the cache
+	$(BIN)/int-analyzer warmup
 
-test-modes: $(VENV)/.installed-dev ## the tests without JIT (coverage gate) and with bounds checks
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS)
+kernels-checked: $(VENV)/.installed-dev ## … those with checked indices
+	NUMBA_BOUNDSCHECK=1 $(BIN)/int-analyzer warmup
 
-lint: $(VENV)/.installed-dev ## ruff, mypy, import contracts
+test: $(VENV)/.installed-dev ## set up if needed, run all tests, with machine code
+	$(PYTEST)
+
+test-plain: $(VENV)/.installed-dev ## the tests of kernels and what is around them as plain Python, with the coverage gate
+	NUMBA_DISABLE_JIT=1 $(PYTEST) --cov --cov-report=term
+
+test-checked: $(VENV)/.installed-dev ## the tests of machine code once more, with checked indices
+	NUMBA_BOUNDSCHECK=1 $(PYTEST)
+
+test-modes: test-plain test-checked ## both
+
+lint: $(VENV)/.installed-dev ## ruff, its format, mypy, import contracts
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from mode import unchecked
 from view_factory import MS, START, Hop, Traffic
 
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Finding, Summary
 from int_analyzer.profile import Node, PortProfile, Profile, Thresholds, Units
+
+pytestmark = unchecked
 
 BYTES_NS = Profile(units=Units(queue_depth="bytes", hop_latency="ns"))
 

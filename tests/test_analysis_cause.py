@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from mode import unchecked
 from view_factory import MS, Hop, Traffic
 
 from int_analyzer.analysis.paths import build_graph
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Finding, Quality, Summary
 from int_analyzer.profile import Node, PortProfile, Profile, Units
+
+pytestmark = unchecked
 
 BYTES_NS = Profile(units=Units(queue_depth="bytes", hop_latency="ns"))
 

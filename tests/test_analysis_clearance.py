@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from mode import unchecked
 from summaries import finding
 from view_factory import MS, START, Hop, Traffic
 
 from int_analyzer.analysis.hosts.clearance import Clearance
 from int_analyzer.analysis.summary import Finding
 from int_analyzer.fold.view import View
+
+pytestmark = unchecked
 
 ONE, OTHER, THIRD = "10.0.0.1", "10.0.0.2", "10.0.0.3"
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from mode import unchecked
 from view_factory import Hop, Traffic
 
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Finding, Summary
 from int_analyzer.profile import Profile, Units
+
+pytestmark = unchecked
 
 BYTES_NS = Profile(units=Units(queue_depth="bytes", hop_latency="ns"))
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from mode import unchecked
 from roce_reference import folded
 from test_analysis_lossy_link import HOSTS, LEAVES, SPINES, crossing, fabric, losses
 from view_factory import MS, START, Hop, Traffic
@@ -24,6 +25,8 @@ from int_analyzer.counter import METRICS
 from int_analyzer.evidence.series import Counters, build_series
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Node, PortProfile, Profile, Units
+
+pytestmark = unchecked
 
 SECOND = 1_000_000_000
 PORTS = [(leaf, port) for leaf in LEAVES for port in (*SPINES, *range(HOSTS))] + [(spine, leaf) for spine in SPINES for leaf in LEAVES]

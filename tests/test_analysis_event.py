@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mode import unchecked
 from view_factory import MS, START, Hop, Traffic
 
 from int_analyzer.analysis.event import SPRAYED_CHANGES
@@ -9,6 +10,8 @@ from int_analyzer.analysis.summarise import summarise
 from int_analyzer.analysis.summary import Event
 from int_analyzer.host import Hosts
 from int_analyzer.profile import Profile
+
+pytestmark = unchecked
 
 FLOWS = [("10.0.0.1", "10.0.0.9", 49152 + number) for number in range(4)]
 

@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+from mode import unchecked
 from roce_reference import START, US, Packet, folded
 from roce_traffic import traffic
 from work_traffic import ring, rounds
@@ -20,6 +21,8 @@ from int_analyzer.analysis.hosts.trouble import Trouble, find_slow_member
 from int_analyzer.analysis.hosts.work_summary import JobSummary
 from int_analyzer.host import Hosts
 from int_analyzer.profile import Profile
+
+pytestmark = unchecked
 
 MEMBERS = 5
 

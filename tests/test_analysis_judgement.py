@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
+from mode import unchecked
 from view_factory import MS, Hop, Traffic
 
 from int_analyzer.analysis.paths import build_graph
@@ -15,6 +16,8 @@ from int_analyzer.analysis.summary import Finding, Summary
 from int_analyzer.analysis.wording import plain
 from int_analyzer.profile import Profile, Units
 from int_analyzer.report.terminal import verdict
+
+pytestmark = unchecked
 
 BYTES_NS = Profile(units=Units(queue_depth="bytes", hop_latency="ns"))
 

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mode import unchecked
 from roce_reference import folded
 from roce_traffic import Wire
 from view_factory import MS, START, Hop, Traffic
 
 from int_analyzer.analysis.losses.lossy_link import Losses, find_lossy_link, losses_by_direction
 from int_analyzer.fold.view import View
+
+pytestmark = unchecked
 
 LEAVES, SPINES, HOSTS = range(1, 5), range(11, 14), 3
 """Host h of leaf l is 10.0.l.h, at port h of its leaf; port s of a leaf leads to spine s, port l of a spine to leaf l."""

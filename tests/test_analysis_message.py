@@ -6,12 +6,15 @@ import dataclasses
 
 import numpy as np
 import pytest
+from mode import unchecked
 from roce_reference import US, WRAP, expected_marks, folded
 from roce_traffic import MTU, Wire, traffic
 
 from int_analyzer.analysis.hosts.message import UNSEEN, Messages, match_marks
 from int_analyzer.fold.transport import KINDS
 from int_analyzer.fold.view import View
+
+pytestmark = unchecked
 
 
 def told(view: View, messages: Messages) -> list[tuple[object, ...]]:

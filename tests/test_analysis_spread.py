@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from mode import unchecked
 from view_factory import MS, Hop, Traffic
 
 from int_analyzer.analysis.spread import Difference, find_differences
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Node, Profile, Units
+
+pytestmark = unchecked
 
 LEAVES = (1, 2, 3, 4)
 Choice = Callable[[np.random.Generator, int, str, str, int], int]

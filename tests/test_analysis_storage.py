@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mode import unchecked
 from roce_reference import US, WRAP, folded
 from work_traffic import Disk, together
 
@@ -13,6 +14,8 @@ from int_analyzer.analysis.hosts.storage import Storage, segment
 from int_analyzer.analysis.hosts.trouble import find_slow_storage
 from int_analyzer.analysis.hosts.verdict import judge_storage
 from int_analyzer.fold.view import View
+
+pytestmark = unchecked
 
 
 def segmented(disks: list[Disk]) -> tuple[View, Storage]:

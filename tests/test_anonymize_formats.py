@@ -8,9 +8,12 @@ import golden_packet
 import kernel
 import mutate
 import pytest
+from mode import unchecked
 
 from int_analyzer.anonymize.rewrite import Rewriter
 from int_analyzer.profile import Detect, Domain, Profile
+
+pytestmark = unchecked
 
 KEY = bytes(range(32))
 OF_PACKETS = ("formats", "telemetry", "dialect", "namespace", "instructions", "telemetry_flags", "csig", "tunnels", "src_port", "dst_port")

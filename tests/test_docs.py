@@ -8,8 +8,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from mode import files_alone
 
 from int_analyzer.cli import main
+
+pytestmark = files_alone
 
 ROOT = Path(__file__).parent.parent
 

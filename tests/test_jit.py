@@ -8,9 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from mode import other_programs, unchecked
 
 from int_analyzer import _jit, installation
+from int_analyzer.capture import records
 from int_analyzer.cli import main
+
+pytestmark = other_programs
 
 ROOT = Path(__file__).parent.parent
 PCAPS = ROOT / "pcaps"
@@ -126,6 +130,7 @@ def test_warmup_compiles_all_that_an_analysis_needs(tmp_path: Path) -> None:
     script.write_text(f"""
 import io, sys
 from int_analyzer import _jit, installation
+from int_analyzer.capture import records
 from int_analyzer.result import analyze, warm_up
 
 def state():
@@ -141,3 +146,9 @@ assert state() == before, (before, state())
 assert all(before[name] == 1 for name in installation.KERNELS), before
 """)
     run(script, None)
+
+
+@unchecked
+def test_a_test_that_is_marked_as_unchecked_cannot_ask_for_machine_code() -> None:
+    with pytest.raises(pytest.fail.Exception, match="machine code of next_record"):
+        _jit.compiled(records.next_record)

@@ -14,8 +14,11 @@ import golden_packet
 import naive
 import pytest
 from golden_packet import GOLDEN, PCAPS
+from mode import twin_alone
 
 from int_analyzer import schema
+
+pytestmark = twin_alone
 
 WORKED = {entry["name"]: entry for entry in json.loads((GOLDEN / "worked-packets.json").read_text())}
 SHORT = {name.split("_")[0]: name for name in WORKED}

@@ -12,9 +12,12 @@ from pathlib import Path
 import golden_packet
 import pytest
 from golden_packet import GOLDEN, PCAPS
+from mode import twin_alone
 from test_naive import capture, decoded, has, icrc, without
 
 from int_analyzer import schema
+
+pytestmark = twin_alone
 
 CAPTURE_GOLDEN = sorted(path for path in GOLDEN.glob("*/*.json") if "capture" in json.loads(path.read_text()))
 CAPTURE_FILES: dict[str, dict[str, int]] = json.loads((GOLDEN / "captures.json").read_text())

@@ -11,9 +11,12 @@ import mutate
 import naive
 import numpy as np
 import pytest
+from mode import twin_alone
 
 from int_analyzer import schema
 from int_analyzer.status import STATUSES, WARNINGS
+
+pytestmark = twin_alone
 
 PCAPS = Path(__file__).parent.parent / "pcaps"
 WORKED = mutate.worked_packets()

@@ -13,10 +13,13 @@ import mutate
 import naive
 import pytest
 from golden_packet import PCAPS
+from mode import twin_alone
 from scapy.contrib.nsh import NSH
 from test_naive import SHORT, WORKED, decoded, has, worked
 
 from int_analyzer import schema
+
+pytestmark = twin_alone
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="tshark is not installed")

@@ -9,6 +9,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from mode import other_programs
+
+pytestmark = other_programs
 
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("nbclient")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from bmv2_bench import FARTHER, H1, H2, NODE, S2, Bench, families, flow, needs_bmv2, take, towards, untouched, whole, with_byte
+from mode import other_programs
 
 from int_analyzer.errors import LabError
 from int_analyzer.lab.constant import FORMAT_REPORT, INT_DSCP, INT_PORT, IOAM_NAMESPACE, IOAM_TRACE_TYPE, ROCE_PORT
 from int_analyzer.lab.entry import MONITOR_PORT, Entry
 
-pytestmark = needs_bmv2
+pytestmark = [needs_bmv2, other_programs]
 
 FLAG_EXCEEDED, FLAG_MTU = 2, 4
 IOAM_HEADER_BYTES = 112

@@ -10,11 +10,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from mode import files_alone
 
 from int_analyzer.lab import constant
 from int_analyzer.lab.entry import KEYED_TABLES, entries_of
 from int_analyzer.lab.telemetry import ITEMS, Telemetry
 from int_analyzer.lab.topology import load_topology
+
+pytestmark = files_alone
 
 ROOT = Path(__file__).parent.parent
 DEFINES = ROOT / "p4/include/defines.p4"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from bmv2_bench import H1, H2, NODE, S2, Bench, flow, needs_bmv2, sums_up, take, untouched, with_byte
+from mode import other_programs
 
 from int_analyzer.lab.constant import DROP_ROUTE_MISS, DROP_TTL_ZERO, ERSPAN_SESSION
 from int_analyzer.lab.entry import MONITOR_PORT
 
-pytestmark = needs_bmv2
+pytestmark = [needs_bmv2, other_programs]
 
 UDP_PROTOCOL, GRE_PROTOCOL = 17, 47
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from bmv2_bench import FARTHER, H1, H2, S2, Bench, families, flow, needs_bmv2, sums_up, take, untouched
+from mode import other_programs
 from scapy.layers.inet import IP, UDP, IPOption, IPOption_EOL, IPOption_NOP, IPOption_RR
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
 from scapy.layers.l2 import Ether
 
 from int_analyzer.lab.entry import MONITOR_PORT
 
-pytestmark = needs_bmv2
+pytestmark = [needs_bmv2, other_programs]
 
 OPTIONS = [
     IPOption(b"\x94\x04\x00\x00"),  # router alert (RFC 2113)

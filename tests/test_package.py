@@ -8,8 +8,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from mode import files_alone
 
 import int_analyzer
+
+pytestmark = files_alone
 
 ROOT = Path(__file__).parent.parent
 HEAVY = ("numpy", "numba", "pandas", "pyarrow", "networkx", "scapy", "pyshark", "rich", "pydantic")

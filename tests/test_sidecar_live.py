@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mode import other_programs
 from namespace import in_namespace, needs_namespaces, sender
 from traffic import CONGESTED, ROOT, frames
 
 from int_analyzer.sidecar.checkpoint import load
 from int_analyzer.sidecar.lifetime import Lifetime
 
-pytestmark = needs_namespaces
+pytestmark = [needs_namespaces, other_programs]
 
 ENVIRONMENT = {**os.environ, "NUMBA_DISABLE_JIT": "1", "OPENBLAS_NUM_THREADS": "1"}
 """Threads of a library that begin before the privileges are dropped keep them: the unit in deploy/systemd has none either."""

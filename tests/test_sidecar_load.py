@@ -16,14 +16,14 @@ from pathlib import Path
 
 import pytest
 from flood import flood
+from mode import speed
 from namespace import in_namespace, needs_namespaces
 from traffic import ROOT
 
-from int_analyzer import _jit
 from int_analyzer.sidecar.checkpoint import load
 from int_analyzer.sidecar.lifetime import Lifetime
 
-pytestmark = [needs_namespaces, pytest.mark.skipif(_jit.DISABLED, reason="measures machine code")]
+pytestmark = [needs_namespaces, speed]
 
 PACKETS = 200_000
 FLOODS = 3

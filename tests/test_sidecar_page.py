@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from mode import other_programs
 
 pytest.importorskip("starlette", reason="needs the extra sidecar")
 playwright = pytest.importorskip("playwright.sync_api")
@@ -24,7 +25,7 @@ from int_analyzer.sidecar.polling import Polling
 from int_analyzer.sidecar.service import Sidecar
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)")
+pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian package chromium)"), other_programs]
 
 
 @pytest.fixture(scope="module")

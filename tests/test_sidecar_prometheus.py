@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mode import other_programs
+
+pytestmark = other_programs
 
 pytest.importorskip("starlette", reason="needs the extra sidecar")
 

@@ -6,12 +6,11 @@ import os
 import re
 
 import pytest
+from mode import speed
 from namespace import needs_namespaces
 from soak import Soaked, soak
 
-from int_analyzer import _jit
-
-pytestmark = [needs_namespaces, pytest.mark.skipif(_jit.DISABLED, reason="measures machine code")]
+pytestmark = [needs_namespaces, speed]
 
 SECONDS = float(os.environ.get("INT_ANALYZER_SOAK_SECONDS", "30"))
 GROWTH = 1.05

@@ -15,6 +15,7 @@ import kernel
 import mutate
 import naive
 import pytest
+from mode import other_programs
 
 from int_analyzer import schema
 from int_analyzer.cli import main
@@ -136,6 +137,7 @@ def _report_values(fields: Iterable[ElementTree.Element]) -> dict[str, int]:
 # --------------------------------------------------------------------------------------------------------------- with tshark
 
 
+@other_programs
 @needs_tshark
 @pytest.mark.parametrize(
     "capture",
@@ -156,6 +158,7 @@ def test_hops_and_reports_of_a_capture_are_those_of_the_tables(capture: str, tmp
         assert [{**known, **shown} for known, shown in zip(report_rows(row), reports_of(packet), strict=True)] == report_rows(row)
 
 
+@other_programs
 @needs_tshark
 @pytest.mark.parametrize("name", [name for name in WORKED if name[:2] in ("02", "03", "04", "05", "06", "15")])
 def test_hops_and_reports_of_a_worked_packet_are_those_of_the_tables(name: str, tmp_path: Path) -> None:
@@ -170,6 +173,7 @@ def test_hops_and_reports_of_a_worked_packet_are_those_of_the_tables(name: str, 
         assert [number(field) for field in fields_of(packet, "infiniband.bth.psn")] == psns
 
 
+@other_programs
 @needs_tshark
 def test_fields_come_out_in_path_order(tmp_path: Path) -> None:
     capture = written(tmp_path, [WORKED["02_int_v1.0_dscp_udp_rocev2"]])
@@ -178,6 +182,7 @@ def test_fields_come_out_in_path_order(tmp_path: Path) -> None:
     assert out == "0,1\t257,514\t1000,16777215\t4500\tint-1.0\t2\n"
 
 
+@other_programs
 @needs_tshark
 def test_a_display_filter_finds_the_packets_that_the_tables_find(tmp_path: Path) -> None:
     capture = PCAPS / "bmv2-laofan-int-md-v2.1/s4-coll.pcap"
@@ -188,6 +193,7 @@ def test_a_display_filter_finds_the_packets_that_the_tables_find(tmp_path: Path)
     assert deep and [int(line) for line in out.splitlines()] == deep
 
 
+@other_programs
 @needs_tshark
 @pytest.mark.parametrize("name", ["N1_int_v1.0_stack_not_multiple", "N2_int_v2.1_len_beyond_udp", "N3_int_v2_unknown_version"])
 def test_what_is_malformed_has_the_status_of_the_tables_and_expert_information(name: str, tmp_path: Path) -> None:
@@ -204,6 +210,7 @@ NOT_OVER_UDP = ("gpe int", "gre int", "geneve int", "mri")
 """Corner cases with telemetry that stands where the plugin does not look: it reads what is in UDP payloads."""
 
 
+@other_programs
 @needs_tshark
 def test_statuses_of_corner_cases_are_those_of_the_tables(tmp_path: Path) -> None:
     statuses = {entry.name: entry for entry in STATUSES}
@@ -227,6 +234,7 @@ def test_statuses_of_corner_cases_are_those_of_the_tables(tmp_path: Path) -> Non
         assert hops_of(packet) == hop_rows(row), name
 
 
+@other_programs
 @needs_tshark
 @pytest.mark.parametrize("dialect", ["int-2.x", "int-1.0", "onos-basic", "geant10"])
 def test_hops_of_every_dialect_and_npt_are_those_of_the_tables(dialect: str, tmp_path: Path) -> None:
@@ -242,6 +250,7 @@ def test_hops_of_every_dialect_and_npt_are_those_of_the_tables(dialect: str, tmp
         assert [number(field) for field in fields_of(packet, "infiniband.bth.psn")] == [row["roce"]["psn"]]
 
 
+@other_programs
 @needs_tshark
 def test_int_is_found_by_the_dscp_of_the_preferences(tmp_path: Path) -> None:
     data = mutate.int_md_packet(mutate.random_hops(1, 2), dst_port=7777)
@@ -251,6 +260,7 @@ def test_int_is_found_by_the_dscp_of_the_preferences(tmp_path: Path) -> None:
     assert tshark(tmp_path, capture, "-o", "int.structure:FALSE", "-T", "fields", "-e", "int.hops") == "\n"
 
 
+@other_programs
 @needs_tshark
 def test_int_over_tcp_is_found_by_its_dscp(tmp_path: Path) -> None:
     dscp = {"int_dscp": (23, 63)}
@@ -265,6 +275,7 @@ def test_int_over_tcp_is_found_by_its_dscp(tmp_path: Path) -> None:
     assert tshark(tmp_path, written(tmp_path, cuts), "-V", *by_dscp).count("Frame Number:") == len(cuts)
 
 
+@other_programs
 @needs_tshark
 def test_plain_roce_stays_as_it_is_whole_and_cut(tmp_path: Path) -> None:
     data = WORKED["01_rocev2_ipv4_rc_write_only"]
@@ -277,6 +288,7 @@ def test_plain_roce_stays_as_it_is_whole_and_cut(tmp_path: Path) -> None:
         assert tshark(tmp_path, capture, "-Y", "int or intreport") == ""
 
 
+@other_programs
 @needs_tshark
 def test_int_on_the_port_of_roce_is_found_behind_every_link_type_and_tunnel(tmp_path: Path) -> None:
     data = WORKED["02_int_v1.0_dscp_udp_rocev2"]
@@ -294,6 +306,7 @@ def test_int_on_the_port_of_roce_is_found_behind_every_link_type_and_tunnel(tmp_
             assert [hop["node_id"] for hop in hops_of(packets_of(tmp_path, path)[0])] == [257, 514], link_type
 
 
+@other_programs
 @needs_tshark
 @pytest.mark.parametrize("profile", [None, PROFILE_FILE], ids=["alone", "profile"])
 def test_no_cut_of_a_worked_packet_is_an_error_of_lua(profile: Profile | None, tmp_path: Path) -> None:
@@ -304,6 +317,7 @@ def test_no_cut_of_a_worked_packet_is_an_error_of_lua(profile: Profile | None, t
     assert tshark(tmp_path, written(tmp_path, cuts), "-V", profile=profile).count("Frame Number:") == len(cuts)
 
 
+@other_programs
 @needs_tshark
 def test_no_damage_is_an_error_of_lua(tmp_path: Path) -> None:
     damaged = [changed for name in WORKED if name[0] != "N" for changed in list(mutate.byte_changes(WORKED[name], 4))[::2]]
