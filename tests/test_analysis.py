@@ -40,6 +40,12 @@ def during(begin: float, end: float, value: tuple[int, int]) -> Callable[[float]
     return lambda at: value if begin <= at < end else (0, 10)
 
 
+def stopping(begin: float, end: float, value: tuple[int, int]) -> Callable[[float], tuple[int, int]]:
+    """As `during`, of a port that is paused again and again: packets wait longer in one ms than in another."""
+    depth, wait = value
+    return lambda at: (depth, round(wait * (0.9 + 0.1 * (int(at) % 3)))) if begin <= at < end else (0, 10)
+
+
 def named(summary: Summary) -> list[tuple[int, int | None, str]]:
     return [(finding.node_id, finding.port_id, finding.role) for finding in summary.findings]
 
@@ -128,6 +134,29 @@ def test_a_queue_upstream_at_another_time_is_a_root_of_its_own() -> None:
     assert {(node, port, role) for node, port, role in named(summarise(traffic.view(), BYTES_NS))} == {(3, 201, "root"), (1, 101, "root")}
 
 
+def test_what_waited_before_a_flow_moved_counts_for_the_path_it_had_then() -> None:
+    traffic = Traffic()
+    background(traffic)
+    hot = during(40, 60, (60_000, 6_000))
+    for begin, end, spine in ((40, 60, 11), (60, 70, 12)):
+        traffic.stream(begin, end, 4, lambda at, spine=spine: path(1, spine, 3, 201, up=hot(at), host=hot(at)), flow=("a", "b", 1))
+    traffic.stream(0, 100, 1, lambda at: path(1, 11, 2, 202, up=hot(at)), flow=("a", "c", 1))
+    assert set(named(summarise(traffic.view(), BYTES_NS))) == {(3, 201, "root"), (1, 101, "victim")}
+
+
+def test_a_port_that_the_flows_of_a_root_overload_on_their_way_comes_after_it_however_many_wait_there() -> None:
+    traffic = Traffic()
+    background(traffic)
+    up, host = during(40, 60, (900_000, 720_000)), during(40, 60, (60_000, 48_000))
+    traffic.stream(0, 100, 4, lambda at: path(1, 11, 3, 201, up=up(at), host=host(at)))
+    fast = Profile(
+        units=BYTES_NS.units, nodes={node: Node(ports={port: PortProfile(speed_bps=10e9)}) for node, port in ((1, 101), (3, 201))}
+    )
+    summary = summarise(traffic.view(), fast)
+    assert named(summary) == [(3, 201, "root"), (1, 101, "root")]
+    assert summary.findings[1].impact > summary.findings[0].impact
+
+
 def test_two_unrelated_roots_are_both_named_the_heavier_first() -> None:
     traffic = incast()
     fill = during(20, 90, (20_000, 2_000))
@@ -159,7 +188,12 @@ def test_a_queue_held_up_as_a_whole_is_a_victim_although_it_waits_only_in_part()
     assert any("held up as a whole" in sentence for sentence in summary.findings[1].evidence)
 
 
-def stopped(every: int, flows: int = 20, again: float = 60) -> Traffic:
+def stopped(
+    every: int,
+    flows: int = 20,
+    again: float = 60,
+    how: Callable[[float, float, tuple[int, int]], Callable[[float], tuple[int, int]]] = stopping,
+) -> Traffic:
     """Port 101 of leaf 1 is hardly let out from 45 to 60 ms, when what waits in it is for leaf 2.
 
     Meanwhile port 3 of spine 11 is full of packets for a host of leaf 3, one in a ms of each of the `flows`. Of these one in `every` comes
@@ -167,7 +201,7 @@ def stopped(every: int, flows: int = 20, again: float = 60) -> Traffic:
     """
     traffic = Traffic()
     background(traffic)
-    full, hot = during(40, 80, (60_000, 480_000)), during(45, 60, (60_000, 480_000))
+    full, hot = during(40, 80, (60_000, 480_000)), how(45, 60, (60_000, 480_000))
     for number in range(flows):
         leaf, port = (1, number) if number % every == 0 else (2, number)
         for begin, end in ((0, 45), (again, 100)) if leaf == 1 else ((0, 100),):
@@ -186,6 +220,21 @@ def test_a_port_stopped_for_what_it_sent_before_is_a_victim_although_what_waits_
     assert named(summary) == [(3, 201, "root"), (11, 3, "victim"), (1, 101, "victim")]
     assert any("10% of its link speed" in sentence and "holds it up as a whole" in sentence for sentence in summary.findings[2].evidence)
     assert any("walk ends at node 3 port 201" in sentence for sentence in summary.findings[2].evidence)
+
+
+def test_a_port_that_is_slow_at_one_rate_all_the_time_is_slow_by_itself_although_it_fills_the_next_queue() -> None:
+    summary = summarise(stopped(every=2, how=during).view(), TENTH)
+    assert set(named(summary)) == {(3, 201, "root"), (11, 3, "victim"), (1, 101, "root")}
+    (finding,) = (finding for finding in summary.findings if finding.node_id == 1)
+    assert finding.cause == "degraded-link"
+    assert any("the same 10.0% of its link speed nearly all the time" in sentence for sentence in finding.evidence)
+
+
+def test_a_steady_rate_says_nothing_where_it_is_that_of_the_queue_which_it_fills_alone_or_in_wide_buckets() -> None:
+    alone, wide = stopped(every=1, how=during), stopped(every=2, how=during)
+    wide.width_ns = 2 * MS
+    for traffic in (alone, wide):
+        assert (1, 101, "victim") in named(summarise(traffic.view(), TENTH))
 
 
 def test_a_slow_link_that_does_not_fill_the_congested_port_behind_it_is_a_root_of_its_own() -> None:
@@ -216,7 +265,7 @@ def test_a_port_may_be_stopped_by_one_and_then_by_another(second: tuple[int, int
     """Port 101 of leaf 1 is hardly let out from 45 to 60 ms; the ports behind it that it fills are full until 51 ms, and in `second`."""
     traffic = Traffic()
     background(traffic)
-    slow = during(45, 60, (60_000, 480_000))
+    slow = stopping(45, 60, (60_000, 480_000))
     for to_leaf, to_host, full in ((3, 201, during(40, 51, (60_000, 480_000))), (4, 203, during(*second, (60_000, 480_000)))):
         for number in range(20):
             leaf, begins = (1, ((0, 45), (60, 100))) if number % 2 == 0 else (2, ((0, 100),))
@@ -261,6 +310,16 @@ def test_congestion_that_never_ends_is_seen_although_it_is_the_queue_s_own_basel
     alone = Traffic()
     alone.stream(0, 100, 4, lambda _: (Hop(3, 201, 45_000, 9_000),))
     assert (only(summarise(alone.view(), BYTES_NS)).node_id, only(summarise(alone.view(), BYTES_NS)).port_id) == (3, 201)
+
+
+def test_a_queue_that_empties_now_and_then_but_not_for_a_millisecond_has_no_calm_time() -> None:
+    traffic = Traffic()
+    background(traffic)
+    for number in range(1200):
+        deep = number % 12 > 1
+        traffic.packet(round(number / 12 * MS), *path(1, 11, 3, 201, host=(50_000, 10_000) if deep else (0, 10)))
+    finding = only(summarise(traffic.view(), BYTES_NS))
+    assert (finding.node_id, finding.port_id, finding.role) == (3, 201, "root")
 
 
 def test_a_standing_queue_that_the_whole_fabric_has_is_not_congestion() -> None:

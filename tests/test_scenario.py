@@ -19,6 +19,7 @@ from int_analyzer.profile import parse_profile
 from int_analyzer.synth.clock import EPOCH_NS
 from int_analyzer.synth.emission import EMISSIONS
 from int_analyzer.synth.fabric import build_fabric, write_profile
+from int_analyzer.synth.ground import Ground
 from int_analyzer.synth.packets import operator_profile
 from int_analyzer.synth.scenario import BY_ID, SCENARIOS, Knobs, Performance, perform_scenario, simulate_scenario
 from int_analyzer.synth.trace import (
@@ -31,7 +32,7 @@ from int_analyzer.synth.trace import (
     WRITE_LAST,
     Trace,
 )
-from int_analyzer.synth.truth import FILLED_BYTES
+from int_analyzer.synth.truth import FILLED_BYTES, was_held_up
 
 INCASTS = ("incast", "pfc-chain", "microburst", "two-roots", "skewed-clocks", "holes", "sampled", "storm", "straggler-link", "hot-expert")
 CONGESTED = (*INCASTS, "slow-link", "slow-incast", "polarised", "slow-receiver")
@@ -63,8 +64,9 @@ def roots_of(trace: Trace) -> list[int]:
     return [link_of(trace, root) for root in trace.truth["congested"]]
 
 
-def victims_of(trace: Trace) -> set[int]:
-    return {link_of(trace, victim) for root in trace.truth["congested"] for victim in root["victim_ports"]}
+def victims_of(trace: Trace, *lists: str) -> set[int]:
+    """Ports that the truth names beside roots, in these of its lists."""
+    return {link_of(trace, port) for root in trace.truth["congested"] for key in lists or ("victim_ports",) for port in root[key]}
 
 
 def switch_links(trace: Trace) -> Any:
@@ -98,7 +100,7 @@ def test_the_scenarios_are_those_that_are_judged() -> None:
 @pytest.mark.parametrize("name", CONGESTED)
 def test_the_root_is_deep_and_nothing_but_roots_and_victims_is(name: str, seed: int) -> None:
     trace, ground = perform(name, seed)
-    roots, victims = roots_of(trace), victims_of(trace)
+    roots, victims = roots_of(trace), victims_of(trace, "victim_ports", "overloaded_ports")
     assert roots
     calm = [link for link in switch_links(trace).tolist() if link not in victims and link not in roots]
     assert ground.depth_bytes[roots].max(axis=1).min() > 3 * FILLED_BYTES
@@ -209,6 +211,14 @@ def test_a_slow_receiver_pauses_its_leaf_port_and_the_spines_wait() -> None:
     assert down & victims_of(trace)
     assert all(ground.paused_ns[victim].sum() > 0 for victim in victims_of(trace))
     assert trace.truth["congested"][0]["cause"] == "paused-port"
+
+
+def test_a_filled_port_is_a_victim_if_it_was_paused_while_it_was_filled() -> None:
+    depth = np.array([[0, 2 * FILLED_BYTES, FILLED_BYTES, 0]] * 4)
+    paused = np.array([[0, 0, 0, 0], [0, 0, 7, 0], [9, 0, 0, 9], [0, 5, 0, 0]])
+    ground = Ground(depth, 0 * depth, paused, 0 * depth, width_ns=50)
+    assert [was_held_up(ground, link, 0, 199) for link in range(4)] == [False, True, False, True]
+    assert not was_held_up(ground, 3, 100, 199)
 
 
 def test_a_chain_of_pauses_goes_two_tiers_up_in_order() -> None:

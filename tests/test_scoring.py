@@ -95,6 +95,16 @@ def test_a_victim_that_is_called_root_is_counted_apart() -> None:
     assert (wrong.false_findings, wrong.confused) == (2, 1)
 
 
+def test_a_port_that_the_flows_of_a_root_overload_on_their_way_is_no_mistake_and_not_the_first_answer() -> None:
+    truth = [root(1, 1, overloaded_ports=[{"node_id": 2, "port_id": 2}])]
+    second = scored(finding(1, 1), finding(2, 2, confidence=0.5), congested=truth)
+    assert (second.top1, second.false_findings, second.recall) == (True, 0, 1.0)
+    assert second.judged[1] == (0.5, True)
+    first = scored(finding(2, 2), finding(1, 1), congested=truth)
+    assert (first.top1, first.false_findings) == (False, 0)
+    assert scored(finding(2, 2), congested=truth).recall == 0
+
+
 def test_where_telemetry_tells_no_port_the_node_is_enough() -> None:
     assert scored(finding(1, 1, port_id=None), congested=[root(1, 1)]).top1
     assert not scored(finding(1, 7), congested=[root(1, 1)]).top1
@@ -219,7 +229,7 @@ def test_a_simulated_chain_of_back_pressure_is_answered_right() -> None:
 
 @simulated
 def test_an_analysis_without_the_wait_for_walk_scores_worse(monkeypatch: pytest.MonkeyPatch) -> None:
-    def everything_is_a_root(view: Any, congestions: Any, crossed: Any, drain_of: Any) -> dict[int, Place]:
+    def everything_is_a_root(view: Any, congestions: Any, crossed: Any, drains: Any) -> dict[int, Place]:
         return {entry.queue: Place("root", entry.queue, {}, 0.0, None, False) for entry in congestions}
 
     monkeypatch.setattr(summarising, "place_all", everything_is_a_root)
@@ -231,8 +241,8 @@ def test_an_analysis_without_the_wait_for_walk_scores_worse(monkeypatch: pytest.
 def test_an_analysis_with_roots_and_victims_swapped_scores_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     right = summarising.place_all
 
-    def swapped(view: Any, congestions: Any, crossed: Any, drain_of: Any) -> dict[int, Place]:
-        places = right(view, congestions, crossed, drain_of)
+    def swapped(view: Any, congestions: Any, crossed: Any, drains: Any) -> dict[int, Place]:
+        places = right(view, congestions, crossed, drains)
         roots = [queue for queue, place in places.items() if place.role == "root"]
         victims = [queue for queue, place in places.items() if place.role == "victim"]
         return {

@@ -65,7 +65,7 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
         factors.append((0.5 + 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if share < 0.9 else (1.0, ""))
     else:
         share = place.waiting_share
-        doubtful = share >= 0.1 and place.alone is None
+        doubtful = share >= 0.1 and place.alone is None and place.steady is None
         factors.append((1 - 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if doubtful else (1.0, ""))
         if place.nothing_after:
             factors.append((0.95, "no further hop is seen: what comes after it cannot be ruled out"))

@@ -195,12 +195,12 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
     )[1]
     measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, unit)
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
-    latency, silent = _Latency(view, units), _often_silent(view)
+    latency, (watched, silent) = _Latency(view, units), _watched(view)
     found = []
     for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
         floor = float(units.depth_floor[queue])
         # A queue that hardly ever empties has no calm time of its own to be measured by.
-        calm = low_depth <= floor
+        calm = low_depth <= floor and not (bool(watched[queue]) and float(measure.calm[queue]) > floor)
         settled = calm and not bool(silent[queue])
         own = float(measure.calm[queue]) if settled else 0.0
         fabric = float((measure.usual_busy if calm else measure.usual_calm)[queue])
@@ -226,13 +226,15 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
     return found
 
 
-def _often_silent(view: View) -> Array:
-    """Mask of queues that sent nothing for so long that their calm time must be there, where no bucket shows it."""
+def _watched(view: View) -> tuple[Array, Array]:
+    """Masks of queues of which so much is seen that their buckets tell what they are like, always or nearly, and of those that sent
+    nothing for so long that their calm time must be there, where no bucket shows it."""
     buckets = view.buckets
     starts, ends = active_times(buckets)
     seen = np.bincount(buckets.queue, minlength=len(view.queues.packets))
     without = 1 - seen * buckets.width_ns / float((ends - starts).sum())
-    return (view.queues.packets >= SURELY_SEEN * seen) & (without >= CALM)
+    dense = view.queues.packets >= SURELY_SEEN * seen
+    return dense & (without < CALM) & (seen >= LASTING_BUCKETS), dense & (without >= CALM)
 
 
 class _Latency:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from int_analyzer.analysis.congestion import DEPTH, Congestion
@@ -11,29 +14,62 @@ from int_analyzer.profile import Profile
 
 FULL, SLOW = 0.8, 0.6
 """Drain rate ÷ link speed: from when a port does what it can, and below which something keeps it from that."""
+STEADY = 0.002
+"""So near to their median are the drain rates of most buckets of a link that is slow. Those of a paused port differ by more: it stops and
+goes on some 30 times in a bucket of 1 ms, and only because a bucket may begin with a stop or not they differ by a hundredth or two."""
+STEADY_BUCKETS = 8
+"""Rates of fewer buckets may agree by chance."""
+STEADY_WIDTH_NS = 1_000_000
+"""In wider buckets pauses are averaged away."""
 
 
-def drain_bps(view: View, units: QueueUnits, congestion: Congestion) -> float | None:
-    """Bit/s that left a queue while it was congested; None unless its depth is known in bytes and its latency in ns.
+@dataclass(frozen=True)
+class Drains:
+    """Drain rates of queues, those of which the depth is known in bytes and the latency in ns.
 
     A packet that finds `depth` bytes before it waits until these have left: the wait is what its latency is above the queue's lowest.
     """
-    queue, rows, buckets = congestion.queue, congestion.rows, view.buckets
-    if congestion.measure != DEPTH or units.depth_unit[queue] != "bytes" or units.latency_unit[queue] != "ns":
-        return None
-    # Packets with both: a sum of one over the packets of the other would be no mean.
-    if not np.array_equal(buckets.depth_count[rows], buckets.latency_count[rows]):
-        return None
-    least = view.queues.latency_histograms.quantile(queue, 0.0)
-    waited = float(buckets.latency_sum[rows].sum()) - float(buckets.latency_count[rows].sum()) * least
-    waited_ns = waited * float(units.latency_factor[queue])
-    depth_bytes = float(buckets.depth_sum[rows].sum()) * float(units.depth_factor[queue])
-    return 8e9 * depth_bytes / waited_ns if waited_ns > 0 else None
 
+    view: View
+    profile: Profile
+    units: QueueUnits
 
-def drain_share(view: View, profile: Profile, units: QueueUnits, congestion: Congestion) -> float | None:
-    """Drain rate ÷ speed of the link, None if either is unknown."""
-    queue = congestion.queue
-    rate = drain_bps(view, units, congestion)
-    speed = profile.port_speed_bps(int(view.queues.node_id[queue]), int(view.queues.port[queue]))
-    return rate / speed if rate is not None and speed else None
+    def share(self, congestion: Congestion, rows: Any = None) -> float | None:
+        """Rate at which a queue empties while it is congested, or in these of its buckets, ÷ speed of its link; None if unknown."""
+        measured, rows = self._measured(congestion), congestion.rows if rows is None else rows
+        if measured is None:
+            return None
+        depth, waited = (float(values.sum()) for values in self._sums(congestion, rows))
+        return measured * depth / waited if waited > 0 else None
+
+    def steady_share(self, congestion: Congestion) -> float | None:
+        """The share of its link speed at which a queue empties in most of its buckets, whatever waits in it; None if there is none.
+
+        A slow link sends all the time and at one rate; a port that is paused stops and goes on at full speed.
+        """
+        measured = self._measured(congestion)
+        if measured is None or self.view.buckets.width_ns > STEADY_WIDTH_NS:
+            return None
+        depth, waited = self._sums(congestion, congestion.rows)
+        rates = measured * depth[waited > 0] / waited[waited > 0]
+        if len(rates) < STEADY_BUCKETS:
+            return None
+        usual = float(np.median(rates))
+        return usual if float(np.median(np.abs(rates - usual))) <= STEADY * usual else None
+
+    def _measured(self, congestion: Congestion) -> float | None:
+        """What (raw depth ÷ raw latency) is to be multiplied with; None where it says nothing."""
+        queue, units, queues = congestion.queue, self.units, self.view.queues
+        speed = self.profile.port_speed_bps(int(queues.node_id[queue]), int(queues.port[queue]))
+        if not speed or congestion.measure != DEPTH or units.depth_unit[queue] != "bytes" or units.latency_unit[queue] != "ns":
+            return None
+        return 8e9 * float(units.depth_factor[queue]) / float(units.latency_factor[queue]) / speed
+
+    def _sums(self, congestion: Congestion, rows: Any) -> tuple[Any, Any]:
+        """Depth and wait of the packets of each bucket, raw."""
+        buckets, queues = self.view.buckets, self.view.queues
+        least = queues.latency_histograms.quantile(congestion.queue, 0.0)
+        # Packets with both: a sum of one over the packets of the other would be no mean.
+        both = buckets.depth_count[rows] == buckets.latency_count[rows]
+        waited = buckets.latency_sum[rows] - buckets.latency_count[rows] * least
+        return np.where(both, buckets.depth_sum[rows], 0.0), np.where(both, waited, 0.0)

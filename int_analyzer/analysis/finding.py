@@ -54,13 +54,11 @@ def make_findings(view: View, profile: Profile, units: QueueUnits, candidates: l
     impacts = {candidate.congestion.queue: _impact(view, units, candidate) for candidate in candidates}
     # Impacts in different units cannot be compared; multiples of each queue's own threshold can.
     comparable = len({unit for _, unit in impacts.values()}) == 1
-    ordered = sorted(
-        candidates,
-        key=lambda candidate: (
-            _ROLE_ORDER[candidate.place.role],
-            -(impacts[candidate.congestion.queue][0] if comparable else _multiples(view, candidate.congestion)),
-        ),
-    )
+    weight = {
+        candidate.congestion.queue: impacts[candidate.congestion.queue][0] if comparable else _multiples(view, candidate.congestion)
+        for candidate in candidates
+    }
+    ordered = _in_order(candidates, weight)
     ids = {candidate.congestion.queue: f"F{number}" for number, candidate in enumerate(ordered, 1)}
     findings = []
     for candidate in ordered:
@@ -76,6 +74,19 @@ def make_findings(view: View, profile: Profile, units: QueueUnits, candidates: l
             )
         )
     return findings
+
+
+def _in_order(candidates: list[Candidate], weight: dict[int, float]) -> list[Candidate]:
+    """Roots first, then the heavier ones; a root that the flows of another one overload on their way to it comes after that."""
+    places = {candidate.congestion.queue: candidate.place for candidate in candidates}
+
+    def rank(candidate: Candidate) -> tuple[int, list[float]]:
+        chain = [candidate.congestion.queue]
+        while (after := places[chain[-1]].fills) is not None and places[after].root not in chain:
+            chain.append(places[after].root)
+        return _ROLE_ORDER[candidate.place.role], [-weight[queue] for queue in reversed(chain)]
+
+    return sorted(candidates, key=rank)
 
 
 def _finding(view: View, profile: Profile, units: QueueUnits, candidate: Candidate, impact: float, impact_unit: str) -> Finding:
@@ -220,6 +231,11 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
         )
     if place.alone is not None:
         sentences.append(f"it empties at {place.alone:.0%} of its link speed while all is calm behind it, too: it is slow by itself")
+    if place.steady is not None:
+        sentences.append(
+            f"it empties at the same {place.steady:.1%} of its link speed nearly all the time: a port that is paused stops and goes on: "
+            "it is slow by itself"
+        )
     if place.role == VICTIM and place.root not in ({*place.waits_for} if place.paused is None else {place.paused.by}):
         sentences.append(f"that one waits in turn: the walk ends at {port_label(view, profile, place.root)}")
     if place.circle:

@@ -7,14 +7,13 @@ what waits there is for other places. So a port that hardly empties waits for th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from int_analyzer.analysis.cause import held_up
 from int_analyzer.analysis.congestion import Congestion
-from int_analyzer.analysis.drain import FULL, SLOW
+from int_analyzer.analysis.drain import FULL, SLOW, Drains
 from int_analyzer.analysis.paths import ONWARD_SHARE
 from int_analyzer.analysis.waiting import pairs_within, waiting_by_path
 from int_analyzer.fold.view import View
@@ -29,6 +28,8 @@ FILLS = 0.25
 """A port fills a queue when of what waits there so much came from it as a share of the even part of all ports before the queue."""
 ALONE_BUCKETS = 3
 """A queue that is slow in so many buckets while all is calm behind it is slow by itself. One held up by others is never alone for long."""
+ALL_OF_IT = 0.8
+"""A queue that fills the next one nearly alone is as steady as that one, whoever of the two is slow."""
 FEWEST_WAITING = 100
 """Fewer packets that were seen to wait do not tell where what waits comes from: then all that passes does."""
 
@@ -51,7 +52,7 @@ class Place:
     `waits_for`: share of its waiting by next congested queue downstream; `root`: the queue where the walk from here ends (itself
     for a root); `last_seen`: share of its waiting for which no further hop is seen; `circle`: the walk came back to where it was.
     Of a victim that is held up as a whole: `held`, load ÷ load in calm time, or `paused`. `alone`: drain rate ÷ link speed while all is
-    calm behind it, of a root that is slow then too.
+    calm behind it, of a root that is slow then too. `steady`: drain rate ÷ link speed of a root that is slow without ever stopping.
     """
 
     role: str
@@ -62,6 +63,7 @@ class Place:
     circle: bool
     paused: Paused | None = None
     alone: float | None = None
+    steady: float | None = None
 
     @property
     def nothing_after(self) -> bool:
@@ -73,17 +75,24 @@ class Place:
         """Share of the waiting that is for a congested queue."""
         return sum(self.waits_for.values())
 
+    @property
+    def fills(self) -> int | None:
+        """Of a root that is slowed down by nothing: the congested queue that most of what waits in it goes on to; None if there is none."""
+        if self.role != ROOT or self.waiting_share < VICTIM_SHARE or self.alone is not None or self.steady is not None:
+            return None
+        return _heaviest(self.waits_for)
+
 
 def place_all(
     view: View,
     congestions: list[Congestion],
     crossed: dict[int, list[tuple[int, int]]],
-    drain_of: Callable[[Congestion], float | None],
+    drains: Drains,
 ) -> dict[int, Place]:
-    """The place of every congested queue, by queue. `drain_of`: drain rate ÷ link speed of a queue while it is congested, None if unknown.
+    """The place of every congested queue, by queue.
 
     A queue that empties at the speed of its link is held up by nobody, wherever its packets go on to. Nor is one that is as slow while
-    all is calm behind it: two faults may lie on one path.
+    all is calm behind it, or that is slow without ever stopping: two faults may lie on one path.
     """
     by_queue = {congestion.queue: congestion for congestion in congestions}
     waits: dict[int, dict[int, float]] = {}
@@ -91,15 +100,19 @@ def place_all(
     held: dict[int, float] = {}
     paused: dict[int, Paused] = {}
     alone: dict[int, float] = {}
+    steady: dict[int, float] = {}
     following: dict[int, int] = {}
     filling = _Filling(view, by_queue, crossed)
     for congestion in congestions:
-        queue, drain = congestion.queue, drain_of(congestion)
+        queue, drain = congestion.queue, drains.share(congestion)
         waits[queue], last_seen[queue] = _waits_for(view, congestion, by_queue, crossed)
         share = sum(waits[queue].values())
-        by_itself = _drain_alone(view, congestion, by_queue, crossed, drain_of) if drain is not None and drain < FULL else None
+        by_itself = _drain_alone(view, congestion, by_queue, crossed, drains) if drain is not None and drain < FULL else None
+        evenly = drains.steady_share(congestion) if drain is not None and drain < SLOW else None
         if by_itself is not None and by_itself < SLOW:
             alone[queue] = by_itself
+        elif evenly is not None and evenly < SLOW and not filling.alone_fills(queue):
+            steady[queue] = evenly
         elif share >= VICTIM_SHARE:
             if drain is None or drain < FULL:
                 following[queue] = _heaviest(waits[queue])
@@ -117,7 +130,9 @@ def place_all(
     for queue, waits_for in waits.items():
         root, circle = _walk(queue, following, by_queue)
         role = ROOT if root == queue else VICTIM
-        places[queue] = Place(role, root, waits_for, last_seen[queue], held.get(queue), circle, paused.get(queue), alone.get(queue))
+        places[queue] = Place(
+            role, root, waits_for, last_seen[queue], held.get(queue), circle, paused.get(queue), alone.get(queue), steady.get(queue)
+        )
     return places
 
 
@@ -126,7 +141,7 @@ def _drain_alone(
     congestion: Congestion,
     by_queue: dict[int, Congestion],
     crossed: dict[int, list[tuple[int, int]]],
-    drain_of: Callable[[Congestion], float | None],
+    drains: Drains,
 ) -> float | None:
     """Drain rate ÷ link speed of a queue in the buckets in which no queue behind it is congested, nor in the next ones; None if too few."""
     queues, buckets = view.paths.queues, view.buckets
@@ -139,7 +154,7 @@ def _drain_alone(
     # Where nothing behind it is ever congested there is nothing to tell it from.
     if calm.all() or int(calm.sum()) < ALONE_BUCKETS:
         return None
-    return drain_of(replace(congestion, rows=congestion.rows[calm]))
+    return drains.share(congestion, congestion.rows[calm])
 
 
 class _Filling:
@@ -166,6 +181,10 @@ class _Filling:
             return None
         share, after = max(found, key=lambda entry: (congestion.overlap(self._by_queue[entry[1]]) >= OVERLAP, entry))
         return after, share
+
+    def alone_fills(self, queue: int) -> bool:
+        """Whether nearly all that waits in some congested queue came from this one."""
+        return any(self._shares(after).get(queue, 0.0) >= ALL_OF_IT for after in self._by_queue)
 
     def _shares(self, queue: int) -> dict[int, float]:
         """Shares of what waits in a congested queue by the queue before it."""

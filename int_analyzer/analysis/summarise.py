@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from int_analyzer.analysis.cause import UNSEEN, find_cause
 from int_analyzer.analysis.clocks.clock import list_clocks, place_nodes
@@ -17,7 +16,7 @@ from int_analyzer.analysis.delays.direction_delay import DirectionDelays
 from int_analyzer.analysis.delays.pause import find_holds, with_pauses
 from int_analyzer.analysis.delays.slow_message import SlowMessages
 from int_analyzer.analysis.difference import difference_events, with_differences
-from int_analyzer.analysis.drain import drain_share
+from int_analyzer.analysis.drain import Drains
 from int_analyzer.analysis.event import find_events
 from int_analyzer.analysis.finding import Candidate, findings_by_queue, make_findings
 from int_analyzer.analysis.hosts.host_finding import with_hosts
@@ -113,8 +112,8 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
     if not congestions:
         return []
     crossed = crossings(view)
-    drain_of = partial(drain_share, view, profile, units)
-    places = place_all(view, congestions, crossed, drain_of)
+    drains = Drains(view, profile, units)
+    places = place_all(view, congestions, crossed, drains)
     reach = reach_of_ports(view)
     busy = frozenset((int(view.queues.node_id[entry.queue]), int(view.queues.port[entry.queue])) for entry in congestions)
     usable = ~contradicted(view) & (view.queues.latency_count > 0)
@@ -131,7 +130,7 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
         # Flows that pass a victim do not fill it, and what is seen of a queue filled by others only waits.
         filled_by = culprits(view, profile, congestion) if is_root and not unseen else []
         part = seen[0] if seen is not None else None
-        cause = find_cause(view, profile, congestion, reach, busy, part, drain_of(congestion)) if is_root else None
+        cause = find_cause(view, profile, congestion, reach, busy, part, drains.share(congestion)) if is_root else None
         candidates.append(
             Candidate(
                 congestion=congestion,

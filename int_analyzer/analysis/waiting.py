@@ -71,6 +71,14 @@ def passing(view: View, congestion: Congestion) -> Passing:
     return Passing(flows, *(np.bincount(of_row, value * parts) for value in values))
 
 
+def _path_then(view: View, rows: Any, through: set[int]) -> Any:
+    """The path of each pair's flow at its time. Of the last two paths of a flow that moved, one that is in `through` comes first."""
+    flows, flow = view.flows, view.pairs.flow[rows]
+    last, before = flows.path[flow], flows.path_before[flow]
+    earlier = ~np.isin(last, list(through)) | (view.pairs.last_ns[rows] < flows.path_change_ns[flow])
+    return np.where(np.isin(before, list(through)) & earlier, before, last)
+
+
 def waiting_by_path(view: View, congestion: Congestion, crossed: list[tuple[int, int]]) -> dict[int, float]:
     """How much waited in a queue's episodes, by path: latency above its lowest (else depth met), summed over its flows' packets.
 
@@ -80,11 +88,10 @@ def waiting_by_path(view: View, congestion: Congestion, crossed: list[tuple[int,
     rows, parts = pairs_within(view, congestion)
     waiting = waiting_of_pairs(view, rows) * parts
     by_path: dict[int, float] = defaultdict(float)
-    for flow, waited in zip(view.pairs.flow[rows].tolist(), waiting.tolist(), strict=True):
-        path = int(view.flows.path[flow])
+    for path, waited in zip(_path_then(view, rows, own_paths).tolist(), waiting.tolist(), strict=True):
         if path in own_paths:
             by_path[path] += waited
-    # A flow is known by its last path only: after a change of path it may not lead through this queue any more.
+    # Of a flow that moved several times only its last two paths are known: they may not lead through this queue.
     if waiting.sum() > 0 and 2 * sum(by_path.values()) >= waiting.sum():
         return dict(by_path)
     return {path: float(view.paths.packets[path]) for path in own_paths}

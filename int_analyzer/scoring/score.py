@@ -19,10 +19,11 @@ class Score:
     """How right a summary is. None where the truth has nothing to compare with.
 
     top1: the first answer is right; without a root in the truth: no port is blamed, and every event is told. recall: share of the roots
-    that are named as roots. false_findings: ports named as roots, or hosts blamed, that are neither. confused: of these, victims of a
-    true root. start_error_ns and cause: of the first right root. hosts_found: share of the hosts that are the cause, named as such.
-    clock_error_ns: the largest error of a clock's offset among nodes of which both directions are seen. clock_faults: windows in which
-    packets came before they were sent, by these clocks. judged: (confidence, right) of every finding that is no victim.
+    that are named as roots. false_findings: ports named as roots, or hosts blamed, that are neither; ports that the flows of a true root
+    overload on their way are no mistake, but they are not the first answer. confused: of these, victims of a true root. start_error_ns and
+    cause: of the first right root. hosts_found: share of the hosts that are the cause, named as such. clock_error_ns: the largest error of
+    a clock's offset among nodes of which both directions are seen. clock_faults: windows in which packets came before they were sent, by
+    these clocks. judged: (confidence, right) of every finding that is no victim.
     """
 
     top1: bool
@@ -44,7 +45,8 @@ class Score:
 def score(summary: Summary, truth: Truth) -> Score:
     """Compare a summary with the truth."""
     answers = [finding for finding in summary.findings if finding.role in (ROOT, HOST)]
-    right = [_is_right(finding, truth) for finding in answers]
+    overloaded = {port for root in truth.roots for port in root.overloaded_ports}
+    right = [_is_right(finding, truth) or (finding.node_id, finding.port_id) in overloaded for finding in answers]
     wrong = [finding for finding, ok in zip(answers, right, strict=True) if not ok]
     found = {_matching(finding, truth.roots) for finding in answers if finding.role == ROOT} - {None}
     victims = {port for root in truth.roots for port in root.victim_ports}
@@ -59,7 +61,7 @@ def score(summary: Summary, truth: Truth) -> Score:
         cause = finding.cause == root.cause if root.cause is not None else None
     hosts = [any(_blames(finding, trouble) for finding in answers) for trouble in truth.hosts]
     return Score(
-        top1=bool(answers) and right[0] if truth.roots else not wrong and all(events),
+        top1=bool(answers) and _is_right(answers[0], truth) if truth.roots else not wrong and all(events),
         recall=len(found) / len(truth.roots) if truth.roots else None,
         false_findings=len(wrong),
         confused=sum((finding.node_id, finding.port_id) in victims for finding in wrong),

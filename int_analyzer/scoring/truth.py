@@ -1,7 +1,8 @@
 """What really happened: the truth file beside a capture, simulated or of a real data plane.
 
 `congested` lists the roots. A root is a queue that is congested of itself, or a link that loses packets; what only waits for it is in its
-`victim_ports`. `events` lists what happened besides, `hosts` what a host did, `clocks` by how much the clocks of nodes are off.
+`victim_ports`, what the same flows overload on their way, without waiting for it, in its `overloaded_ports`: to name that is no mistake.
+`events` lists what happened besides, `hosts` what a host did, `clocks` by how much the clocks of nodes are off.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Root:
     cause: str | None = None
     culprits: frozenset[FlowKey] = frozenset()
     victim_ports: frozenset[tuple[int, int]] = frozenset()
+    overloaded_ports: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -126,15 +128,16 @@ def _roots(entries: list[dict[str, Any]]) -> tuple[Root, ...]:
 
 
 def _root(entry: dict[str, Any]) -> Root:
-    port = entry.get("port_id", entry["port"])
+    number = entry.get("port_id", entry["port"])
     return Root(
         node_id=entry["node_id"],
-        port_id=port if isinstance(port, int) else None,
+        port_id=number if isinstance(number, int) else None,
         start_ns=entry.get("from_ns"),
         end_ns=entry.get("to_ns"),
         cause=entry.get("cause"),
         culprits=frozenset((flow["src_ip"], flow["dst_ip"], flow.get("udp_sport")) for flow in entry.get("culprits", ())),
-        victim_ports=frozenset((victim["node_id"], victim["port_id"]) for victim in entry.get("victim_ports", ())),
+        victim_ports=frozenset((port["node_id"], port["port_id"]) for port in entry.get("victim_ports", ())),
+        overloaded_ports=frozenset((port["node_id"], port["port_id"]) for port in entry.get("overloaded_ports", ())),
     )
 
 

@@ -1,6 +1,7 @@
 """What really happened in a simulation, as the document that stands beside a capture: the same form as beside captures of real networks.
 
-Ports are roots by what was done to the fabric; when they were congested, and which ports waited for them, was measured in the queues.
+Ports are roots by what was done to the fabric; when they were congested, and which ports waited for them, was measured in the queues. A
+port on the way to a root that filled although it was never paused waited for nobody: the same flows were too much for it, too.
 """
 
 from __future__ import annotations
@@ -122,16 +123,25 @@ def _root(scene: Scene, root: Root, flows: Flows, ground: Ground, when: Callable
         if filled is None:
             raise ScenarioError(f"{scene.name}: with these settings the queue that is to be congested never fills")
         start, end = max(filled[0], start), filled[1]
-    victims = find_victims(scene.fabric, ground, root.link, start, end, links_of(scene.fabric, flows, root.culprits))
+    filled_ports = find_filled(scene.fabric, ground, root.link, start, end, links_of(scene.fabric, flows, root.culprits))
+    victims = [(link, since) for link, since in filled_ports if was_held_up(ground, link, start, end)]
+    overloaded = [(link, since) for link, since in filled_ports if (link, since) not in victims]
     return entry | {
         "from_ns": EPOCH_NS + start,
         "to_ns": EPOCH_NS + end,
         "culprits": [_flow(flows, flow) for flow in root.culprits],
         "victim_ports": [_port(scene.fabric, link) | {"from_ns": EPOCH_NS + since} for link, since in victims],
+        "overloaded_ports": [_port(scene.fabric, link) | {"from_ns": EPOCH_NS + since} for link, since in overloaded],
     }
 
 
-def find_victims(fabric: Fabric, ground: Ground, root: int, start_ns: int, end_ns: int, on_the_way: set[int]) -> list[tuple[int, int]]:
+def was_held_up(ground: Ground, link: int, start_ns: int, end_ns: int) -> bool:
+    """Whether a link was paused at some time while its queue was filled."""
+    within = ground.stretches(start_ns, end_ns)
+    return bool((ground.paused_ns[link, within] > 0)[ground.depth_bytes[link, within] >= FILLED_BYTES].any())
+
+
+def find_filled(fabric: Fabric, ground: Ground, root: int, start_ns: int, end_ns: int, on_the_way: set[int]) -> list[tuple[int, int]]:
     """Ports that filled on the way to the root, or because the node behind them paused them: (link, since), in order of time.
 
     The search goes from the root backwards, port by port; `on_the_way` are links of the flows that fill the root.
