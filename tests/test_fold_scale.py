@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.batches import HOPS, LARGE, PACKET_BYTES, SMALL, Batches
 from benchmarks.scale import bytes_of
 from int_analyzer.columns import PACKETS_PER_BATCH
+from int_analyzer.fold import buckets
 from int_analyzer.fold.foresight import is_large
 from int_analyzer.fold.sorting import order_by
 from int_analyzer.fold.state import State
@@ -68,6 +69,35 @@ def test_rows_are_ordered_by_several_words(rows: list[tuple[int, int, int]], nea
     if near:
         second = second % 5
     assert order_by(first, second, third).tolist() == np.lexsort((third, second, first)).tolist()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.integers(-1, 3), st.integers(0, 3)), min_size=1, max_size=60),
+    st.integers(0, 32),
+)
+@settings(deadline=None)
+def test_a_log_of_buckets_becomes_compact_the_same_in_one_pass_and_in_pieces(words: list[tuple[int, int, int, int]], more: int) -> None:
+    both = []
+    for fast in (True, False):
+        log = buckets.Buckets(1000, 64)
+        log.log = np.zeros((len(words), buckets.WIDTH), dtype=np.int64)
+        for row, (queue, bucket, most, when) in enumerate(words):
+            log.log[row] = [queue, bucket, row, 1, 1, most, most, 1, most, most, when]
+        log.used = len(words)
+        both.append((log, log.compact(more, 64, fast)))
+    (one, doublings), (other, same) = both
+    assert doublings == same and one.width_ns == other.width_ns == 1000 << doublings
+    np.testing.assert_array_equal(one.data, other.data)
+    # An independent account of what each bucket holds.
+    known: dict[tuple[int, int], list[int]] = {}
+    for row, (queue, bucket, _, _) in enumerate(words):
+        known.setdefault((queue, bucket >> doublings), []).append(row)
+    assert list(map(tuple, one.data[:, :2].tolist())) == sorted(known)
+    for at, rows in zip(one.data.tolist(), (known[key] for key in sorted(known)), strict=True):
+        highest = max(words[row][2] for row in rows)
+        earliest = min(words[row][3] for row in rows if words[row][2] == highest)
+        assert at[2:] == [sum(rows), *[len(rows)] * 2, sum(words[row][2] for row in rows), highest, len(rows),
+                          sum(words[row][2] for row in rows), highest, earliest]  # fmt: skip
 
 
 def test_a_table_that_keeps_some_rows_finds_them_and_no_others() -> None:

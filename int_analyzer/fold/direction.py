@@ -19,13 +19,13 @@ from int_analyzer.wire.read import prefetch
 
 # Words of a row, a line of the cache in a line: what every packet touches stands together.
 SRC_HI, SRC_LO, DST_HI, DST_LO, QUEUE_PAIR, PEER, PACKETS, LAST_NS = 0, 1, 2, 3, 4, 5, 6, 7
-BYTES, FIRST_NS, MTU, PENDING, SLACK, OLDEST, OPEN, TRANSPORTS = 8, 9, 10, 11, 12, 13, 14, 15
+BYTES, TOWARDS, MTU, PENDING, SLACK, OLDEST, OPEN, TRANSPORTS = 8, 9, 10, 11, 12, 13, 14, 15
 REQUESTS, RESPONSES = 16, 32
 MATCHES, MISSES, ACKED, ACKS, REFUSED, HOST_PAIR, RTT_COUNT, RTT_SUM = 48, 49, 50, 51, 52, 53, 54, 55
 RTT_MIN, RTT_MAX, COMPLETED, COMPLETED_BYTES, FCT_SUM, FCT_MAX, CE, MARKED_NS = 56, 57, 58, 59, 60, 61, 62, 63
 MESSAGES, IMMEDIATES, INVALIDATES, PARTIAL, FORGOTTEN = 64, 68, 69, 70, 71
 ONE_SIDED, ONE_SIDED_SUM, ONE_SIDED_MAX, NAKS, RNRS, RNR_WAIT_NS, OTHER_NAKS, TIMEOUTS = 72, 73, 74, 75, 76, 77, 78, 79
-CNP, CNP_DELAYS, CNP_DELAY_SUM, CNP_DELAY_MAX, TOWARDS, BACK, RESPONDING, LAST_REWIND_NS = 80, 81, 82, 83, 84, 85, 86, 87
+CNP, CNP_DELAYS, CNP_DELAY_SUM, CNP_DELAY_MAX, FIRST_NS, BACK, RESPONDING, LAST_REWIND_NS = 80, 81, 82, 83, 84, 85, 86, 87
 """PEER is the row of the other direction + 1; QUEUE_PAIR is IP version · 2^40 + number; MESSAGES are four words, by kind; PENDING is the
 NAK that no retransmission has answered yet (FATAL: none will) and REFUSED its PSN + 1; ACKED is the highest acknowledged PSN + 1; TOWARDS
 and BACK are hashes of (source, destination) and of (destination, source); SLACK: so many PSNs a READ may have taken beyond those
@@ -64,8 +64,11 @@ VERSION_SHIFT = 40
 # Words of `work` (int64[96]), the scratch of this kernel's calls: rows in use, of waits too, and those of the packet at hand.
 DIRECTIONS, HOST_PAIRS, SAMPLE_BLOCKS, MAXIMUM_HOST_PAIRS, MARKS = 0, 1, 2, 3, 4
 LOGGED, WAIT, WAIT_END, ANSWERS = 32, 33, 34, 35
-_HASHES, _FOLLOWED, AHEAD = 8, 24, 8
-"""Hashes of the next rows, and whether they are followed (polling.py, which has words of its own): rings of eight words."""
+_HASHES, _FOLLOWED, _GUESSES, AHEAD = 40, 56, 72, 16
+"""Rings of 16 words: hashes of the next rows, whether they are followed (polling.py, which has words of its own), and in which row of the
+table their directions seem to stand."""
+_ROWS, _RUNS = 8, 3
+"""Rows from the further steps of `expect` to the packet."""
 
 
 @inlined
@@ -84,15 +87,27 @@ def expect(rows: Any, index: Any, work: Any, columns: Any, row: int, stop: int) 
         work[_FOLLOWED + (soon & (AHEAD - 1))] = 1 if followed else 0
         if followed:
             _expect_index(index, work, columns, soon, packet)
-    sooner = row + AHEAD // 2 - 1
-    if sooner < stop and has_turn(work, sooner):
-        slot = index[work[_HASHES + (sooner & (AHEAD - 1))] & (index.shape[0] - 1)]
-        if slot != 0:
-            at = ((slot & LOWER) - 1) * WIDTH
+    soon = row + _ROWS
+    if soon < stop and has_turn(work, soon):
+        slot = index[work[_HASHES + (soon & (AHEAD - 1))] & (index.shape[0] - 1)]
+        guess = (slot & LOWER) - 1
+        work[_GUESSES + (soon & (AHEAD - 1))] = guess
+        if guess >= 0:
+            at = guess * WIDTH
             prefetch(rows, at)
             prefetch(rows, at + BYTES)
             prefetch(rows, at + REQUESTS)
-            prefetch(rows, at + MATCHES)
+            prefetch(rows, at + REQUEST_WINDOW + (get(columns, "roce.psn", soon) & (WINDOW - 1)))
+    soon = row + _RUNS
+    if soon < stop and has_turn(work, soon):
+        guess = work[_GUESSES + (soon & (AHEAD - 1))]
+        if guess >= 0:
+            peer = rows[guess, PEER] - 1
+            newest = (rows[guess, OLDEST] + rows[guess, OPEN] - 1) & (OPEN_RUNS - 1)
+            prefetch(rows, guess * WIDTH + RUNS + RUN_WORDS * newest)
+            if peer >= 0:
+                prefetch(rows, peer * WIDTH + REQUESTS)
+                prefetch(rows, peer * WIDTH + MATCHES)
 
 
 @inlined

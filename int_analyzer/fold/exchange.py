@@ -155,7 +155,8 @@ def fold_roce(
         rows[at, PACKETS] += 1
         latest = rows[at, LAST_NS]
         rows[at, LAST_NS] = max(latest, time)
-        if time < rows[at, FIRST_NS] and time > 0:
+        # Only a packet out of order, or the first one with a time, can be the earliest: others need not look.
+        if (time < latest or latest == 0) and 0 < time < rows[at, FIRST_NS]:
             rows[at, FIRST_NS] = time
         if get(columns, "packets.ecn", packet) == _CE:
             rows[at, CE] += 1
@@ -185,8 +186,10 @@ def _count_message(rows: Any, at: int, meaning: int) -> None:
     """A message has begun, or what its last packet carries is seen."""
     if meaning & (BEGINS | DATAGRAM) != 0:
         rows[at, MESSAGES + (meaning & KIND)] += 1
-    rows[at, IMMEDIATES] += 1 if meaning & IMMEDIATE != 0 else 0
-    rows[at, INVALIDATES] += 1 if meaning & INVALIDATE != 0 else 0
+    if meaning & IMMEDIATE != 0:
+        rows[at, IMMEDIATES] += 1
+    if meaning & INVALIDATE != 0:
+        rows[at, INVALIDATES] += 1
 
 
 @inlined
@@ -236,7 +239,9 @@ def _count_request(
         drop_all(rows, at, blocks, pool, work)
         rows[at, PENDING] = 0
     pending = rows[at, PENDING] != 0
-    sent_again = rows[at, REQUESTS + RETRANSMITTED]
+    # Of a PSN above all others nothing can have been sent again.
+    known = rows[at, REQUESTS + NEXT]
+    sent_again = rows[at, REQUESTS + RETRANSMITTED] if known != 0 and distance(psn, known - 1) < 0 else 0
     seen, rewound = place(rows, at, REQUESTS, REQUEST_WINDOW, psn, count, True, identity_of(columns, packet), pending, latest, time)
     if seen == COPY or seen == STRAY:
         return

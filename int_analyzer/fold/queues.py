@@ -233,12 +233,12 @@ class Queues:
         self.depth_of_all = 0
         """Moving mean of the depths of all queues, as DEPTH_AVERAGE."""
 
-    def reserve(self, hops: int) -> None:
-        """Make room for a packet of so many hops, each of a new queue (as far as the maximum allows)."""
+    def reserve(self, hops: int, fast: bool = False) -> None:
+        """Make room for a packet of so many hops, each of a new queue (as far as the maximum allows); `fast`: compiled code is at hand."""
         self.table.reserve(hops)
         self._reserve_rows()
         self.histograms.reserve_blocks(2 * hops)
-        self.counters[:, BUCKET] >>= self.buckets.reserve(hops, len(self.table))
+        self.counters[:, BUCKET] >>= self.buckets.reserve(hops, len(self.table), fast)
 
     def _reserve_rows(self) -> None:
         """Make room for the counters and histograms of as many queues as the table has room for."""

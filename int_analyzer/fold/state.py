@@ -242,7 +242,7 @@ class State:
         """Count the hops that were put off."""
         queues, backlog = self.queues, self._backlog
         while self.hops_put_off > 0:
-            queues.reserve(1)
+            queues.reserve(1, self._fast)
             work = self._work()
             arrays = (backlog.rows, backlog.parts, queues.counters, queues.histograms.blocks, queues.histograms.pool, queues.buckets.log)
             _run(catch_up, self._fast, 1, *arrays, self.links.table.rows, work)
@@ -270,7 +270,7 @@ class State:
         if time > 0:
             first, last = self.quality.counters[[FIRST_NS, LAST_NS]].tolist()
             self.links.cover(min(first, time), max(last, time))
-        self.queues.reserve(hops)
+        self.queues.reserve(hops, self._fast)
         if self.queues.table.rows.shape[0] > self.capacity.at_once:
             self._backlog.reserve(self.queues.table.rows.shape[0])
         if hops > self._backlog.most:

@@ -26,6 +26,9 @@ LOWER = 0xFFFFFFFF
 UPPER = -1 << 32
 """Halves of a slot of the index: of the hash the upper one, and row + 1; an empty slot is 0."""
 
+_PIECE = 1 << 15
+"""Words that are moved at a time."""
+
 
 @inlined
 def find(rows: Any, index: Any, work: Any, table: int, words: int, hashed: int) -> int:
@@ -131,9 +134,10 @@ class Table:
 
     def keep(self, kept: Any) -> None:
         """Keep these rows (int64[n], ascending), and forget all others."""
-        # Where they are, some at a time: what makes room for others should not itself need room.
-        for begin in range(0, len(kept), 1024):
-            rows = kept[begin : begin + 1024]
+        # Where they are, some at a time: what makes room for others should not itself need room, and a processor's cache holds them.
+        piece = max(_PIECE // self.width, 1)
+        for begin in range(0, len(kept), piece):
+            rows = kept[begin : begin + piece]
             self.rows[begin : begin + len(rows)] = self.rows[rows]
         self.rows[len(kept) : self.used] = 0
         self.used = len(kept)
