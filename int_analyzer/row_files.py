@@ -51,6 +51,10 @@ TELLING = {
 """Columns that are shown where there is no room for all."""
 
 
+HEXADECIMAL = {"dest_qp", "source_qp", "pkey", "rkey", "virtual_address", "queue_key", "icrc_raw", "instructions", "trace_type"}
+"""Columns that a table to look at shows as everybody writes them, and as tcpdump, Wireshark and rdma(8) do; elsewhere they are integers."""
+
+
 def format_of(output: Path | None) -> str:
     """The format that a file's name asks for; a table if there is no file, or one without an ending. Raises IntAnalyzerError."""
     suffix = output.suffix.lstrip(".").lower() if output is not None else ""
@@ -280,6 +284,8 @@ def _write_table(batches: Iterator[pa.RecordBatch], arrow: pa.Schema, stream: Bi
             stream.write(_line(arrow.names, widths, numeric))
         for cells in zip(*columns, strict=True):
             stream.write(_line(list(cells), widths, numeric))
+    if not widths:  # a capture without packets has a head, too
+        stream.write(_line(arrow.names, [len(name) for name in arrow.names], numeric))
     stream.flush()
 
 
@@ -288,6 +294,8 @@ def _cell(name: str, value: object) -> str:
         return "·"
     if name == "file":
         return Path(str(value)).name
+    if name in HEXADECIMAL:
+        return f"{value:#x}"
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -87,7 +87,7 @@ def finding(**changes: object) -> Finding:
         "end_ns": START + 4_110_371_666,
         "confidence": 0.9,
         "impact": 190_000_000.0,
-        "impact_unit": "packets × raw latency",
+        "impact_unit": "packets × latency (raw)",
         "peak_depth": 79,
         "peak_depth_ns": START + 3_000_000_000,
         "depth_unit": "raw",

@@ -218,7 +218,7 @@ TENTH = Profile(units=BYTES_NS.units, nodes={node: Node(ports={port: PortProfile
 def test_a_port_stopped_for_what_it_sent_before_is_a_victim_although_what_waits_in_it_is_for_others() -> None:
     summary = summarise(stopped(every=2).view(), TENTH)
     assert named(summary) == [(3, 201, "root"), (11, 3, "victim"), (1, 101, "victim")]
-    assert any("10% of its link speed" in sentence and "holds it up as a whole" in sentence for sentence in summary.findings[2].evidence)
+    assert any("10 % of its link speed" in sentence and "holds it up as a whole" in sentence for sentence in summary.findings[2].evidence)
     assert any("walk ends at node 3 port 201" in sentence for sentence in summary.findings[2].evidence)
 
 
@@ -256,7 +256,7 @@ def test_a_port_that_is_slow_before_anything_behind_it_is_congested_is_slow_by_i
     if role == "root" and wait == 480_000:
         (finding,) = (finding for finding in summary.findings if finding.node_id == 11)
         assert finding.cause == "degraded-link"
-        assert any("10% of its link speed while all is calm behind it" in sentence for sentence in finding.evidence)
+        assert any("10 % of its link speed while all is calm behind it" in sentence for sentence in finding.evidence)
         assert not any("of the waiting is for a congested queue" in sentence for sentence in finding.evidence)
 
 
@@ -426,7 +426,7 @@ def test_latency_that_contradicts_its_own_timestamps_is_left_out_and_said() -> N
     summary = summarise(latency_only(lambda at: 10_000_000 + int(at) * 1000, contradicted=True).view())
     assert summary.findings == []
     assert summary.quality is not None
-    assert any("node 7 port 3" in note and "100%" in note for note in summary.quality.assumptions)
+    assert any("node 7 port 3" in note and "100 %" in note for note in summary.quality.assumptions)
     queue = next(queue for queue in summary.queues if queue.at.port_id == 3)
     assert queue.latency.p50 is None and "contradicts" in queue.latency.why_absent
 

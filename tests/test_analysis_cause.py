@@ -140,7 +140,7 @@ def test_a_queue_that_empties_slower_than_its_link_is_slow_and_one_that_does_not
         (2, "root", "paused-port"),
         (1, "victim", "back-pressure"),
     ]
-    assert any("empties at 10% of its link speed" in sentence for sentence in slow[0].evidence)
+    assert any("empties at 10 % of its link speed" in sentence for sentence in slow[0].evidence)
 
 
 def test_what_a_fast_link_sends_in_ten_microseconds_is_no_queue() -> None:
@@ -225,12 +225,12 @@ def test_the_tail_latency_ratio_is_p99_over_p50() -> None:
 @pytest.mark.parametrize(
     ("change", "trust", "reason"),
     [
-        ({"statuses": {"ok": 600, "int-stack-truncated": 200}}, "low", "25.00% of the packets could not be read"),
+        ({"statuses": {"ok": 600, "int-stack-truncated": 200}}, "low", "25 % of the packets could not be read"),
         ({"statuses": {"ok": 780, "bth-truncated": 20}}, "fair", "most of them: bth-truncated"),
         ({"statuses": {"ok": 500, "not-udp": 300}, "streams": [("report-1.0", 4, 900, 0, False)]}, "high", "every packet was read"),
         ({}, "fair", "loss cannot be known: nothing is numbered"),
-        ({"streams": [("report-1.0", 4, 900, 100, False)]}, "low", "10.00% of the reports"),
-        ({"streams": [("report-1.0", 4, 980, 20, False)]}, "fair", "2.00% of the reports"),
+        ({"streams": [("report-1.0", 4, 900, 100, False)]}, "low", "10 % of the reports"),
+        ({"streams": [("report-1.0", 4, 980, 20, False)]}, "fair", "2 % of the reports"),
         ({"streams": [("report-1.0", 4, 900, 0, True)]}, "fair", "loss is unknown"),
         ({"counts": {"time_backwards": 200}}, "low", "time goes backwards"),
         ({"evicted": 7}, "fair", "were forgotten"),
@@ -256,7 +256,7 @@ def test_holes_zeros_and_damages_lower_trust_and_confidence() -> None:
     summary = summarise(traffic.view(), BYTES_NS, damages=[{"file": "x.pcap", "offset": 24, "reason": "cut"}])
     found = quality(summary)
     assert found.trust == "low" and found.damages[0]["offset"] == 24
-    assert any("25.0% of the paths have holes" in reason for reason in found.trust_reasons)
+    assert any("25 % of the paths have holes" in reason for reason in found.trust_reasons)
     assert any("all zero" in reason for reason in found.trust_reasons)
     whole = Traffic()
     whole.stream(0, 100, 4, lambda at: (Hop(2, 9, hot(at), None), Hop(3, 1, 0, 0)))

@@ -52,10 +52,10 @@ def backwards() -> Traffic:
 @pytest.mark.parametrize(
     ("traffic", "doubt"),
     [
-        (lossy(), "40.0% of the reports or mirrored packets are lost"),
+        (lossy(), "40 % of the reports or mirrored packets are lost"),
         (incast(per_ms=1), "only 26 packets above the threshold"),
-        (incast(holes=2), "% of the packets have holes in their path"),
-        (backwards(), "time goes backwards at 20% of the packets"),
+        (incast(holes=2), " % of the packets have holes in their path"),
+        (backwards(), "time goes backwards at 20 % of the packets"),
     ],
     ids=["loss", "sampling", "holes", "clocks"],
 )
@@ -84,4 +84,4 @@ def test_of_sparse_telemetry_the_report_says_what_it_cannot_know() -> None:
     quality = summarise(traffic.view(), BYTES_NS).quality
     assert quality is not None and quality.trust == "fair"
     (reason,) = (reason for reason in quality.trust_reasons if "carry telemetry" in reason)
-    assert reason.startswith("only 1.0% of the RoCEv2 packets") and "loop" in reason and reason.endswith("is not known")
+    assert reason.startswith("only 1 % of the RoCEv2 packets") and "loop" in reason and reason.endswith("is not known")

@@ -294,9 +294,9 @@ def test_iterations_are_bound_by_what_their_gpus_wait_for(busy: float, communica
 @pytest.mark.parametrize(
     ("own", "others", "sign", "words"),
     [
-        (0.97, 0.5, 1, "busy 97% of the time, those of 4 other members 50% in the median: it computes while they wait"),
+        (0.97, 0.5, 1, "busy 97 % of the time, those of 4 other members 50 % in the median: it computes while they wait"),
         (0.1, 0.5, -1, "it is late, but not because it computes"),
-        (0.55, 0.5, 0, "those of 4 other members 50% in the median"),
+        (0.55, 0.5, 0, "those of 4 other members 50 % in the median"),
     ],
 )
 def test_gpus_say_whether_a_late_host_computes(own: float, others: float, sign: int, words: str) -> None:

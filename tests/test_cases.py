@@ -152,7 +152,7 @@ def test_a_leaf_that_hashes_otherwise_is_named_with_what_differs(folder: Path, c
     load, reason = event["evidence"]
     assert load.startswith(f"{leaf} sends 7") and "of its bytes over spine" in load
     assert all(f"leaf{number}" in load for number in range(4))
-    assert reason.startswith("there flows between the same two hosts stay together (100%") and reason.endswith(
+    assert reason.startswith("there flows between the same two hosts stay together (100 %") and reason.endswith(
         "its hash leaves out the ports"
     )
 

@@ -75,6 +75,29 @@ def test_a_healthy_capture_gives_no_finding(capsys: Captured) -> None:
     assert code == 0 and out.startswith("NO CONGESTION")
 
 
+@pytest.mark.parametrize("arguments", [["-h"], ["analyze", "-h"], ["lab"], ["profile"]])
+def test_who_asks_for_help_gets_it(arguments: list[str], capsys: Captured) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert code == 0 and err == "" and out.startswith("Usage: int-analyzer")
+
+
+def test_a_queue_pair_is_hexadecimal_for_people_and_a_number_for_programs(capsys: Captured) -> None:
+    folder = str(PCAPS / "linux-ioam-spine-to-leaf")
+    report, flows, rows = (run(capsys, *verb, folder)[1] for verb in (["analyze"], ["flows"], ["decode", "-n0", "-t", "roce"]))
+    document, lines = (json.loads(run(capsys, "flows", folder, "--json")[1]), run(capsys, "decode", "-t", "roce", "-f", "csv", folder)[1])
+    pairs = {flow["dest_qp"] for flow in document}
+    assert pairs == set(range(0x21, 0x29)) and "0x" not in lines
+    for pair in pairs:
+        assert all(f" {pair:#x} " in text for text in (flows, rows))
+    assert "qp 0x22 " in report
+
+
+def test_a_table_without_rows_has_its_head(capsys: Captured, tmp_path: Path) -> None:
+    (tmp_path / "none.pcap").write_bytes(Path(CONGESTED).read_bytes()[:24])
+    code, out, _ = run(capsys, "decode", str(tmp_path / "none.pcap"))
+    assert code == 0 and out.startswith("packet  hop  node_id") and out.count("\n") == 1
+
+
 def test_fail_on_congestion_is_exit_code_1(capsys: Captured) -> None:
     code, out, _ = run(capsys, "analyze", CONGESTED, "--fail-on-congestion", "--quiet")
     assert code == 1 and out.count("\n") == 1

@@ -257,7 +257,7 @@ def test_copies_are_said_and_cost_no_trust() -> None:
     quality = summarise(folded_on(watching(), seen).view(), Profile()).quality
     assert once is not None and quality is not None
     assert (quality.copies, quality.hops, quality.trust) == (1000, once.hops, once.trust)
-    assert any(reason.startswith("50.0% of the packets with telemetry were seen before") for reason in quality.trust_reasons)
+    assert any(reason.startswith("50 % of the packets with telemetry were seen before") for reason in quality.trust_reasons)
 
 
 def test_paths_on_which_no_packet_ended_are_not_listed() -> None:

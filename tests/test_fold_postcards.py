@@ -244,7 +244,7 @@ def test_the_four_collectors_together_show_the_paths_of_the_packets() -> None:
     assert lengths == {(1, 3, 4): 486, (1, 2, 4): 158, (1,): 27 + 76}
     first = result.findings[0]
     assert (first.node_id, first.port_id, first.role) == (3, 2, "root")
-    assert "76 of 562 packets (13.5%)" in " ".join(first.evidence)
+    assert "76 of 562 packets (14 %)" in " ".join(first.evidence)
     assert "downstream on the same paths is calm" in " ".join(first.evidence)
     cards = result.quality.postcards
     assert (cards.total, cards.joined, cards.by_arrival, cards.not_joined) == (2035, 1932, 1932, {"alone": 103})

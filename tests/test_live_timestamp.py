@@ -131,7 +131,7 @@ def test_packets_that_the_interface_left_to_the_kernel_are_counted_apart(monkeyp
     buffer = block([HARDWARE_STAMP] * 3 + [SOFTWARE_STAMP], time.time_ns())
     stamps.look(nic, memoryview(buffer), 0, len(buffer), 4)  # type: ignore[arg-type]
     assert (stamps.clock, stamps.by_hardware, stamps.by_kernel) == (HARDWARE, 3, 1)
-    assert stamps.describe() == "hardware: but 25.00% of the packets by the kernel"
+    assert stamps.describe() == "hardware: but 25 % of the packets by the kernel"
 
 
 @pytest.mark.parametrize("offset_s", [37, -3600])
@@ -180,7 +180,7 @@ def test_times_asked_of_a_ring_whose_interface_has_none_are_the_kernels() -> Non
         return ring.stamps
 
     stamps = in_namespace(work)
-    assert (stamps.by_hardware, stamps.by_kernel, stamps.describe()) == (0, 3, "hardware: but 100.00% of the packets by the kernel")
+    assert (stamps.by_hardware, stamps.by_kernel, stamps.describe()) == (0, 3, "hardware: but 100 % of the packets by the kernel")
 
 
 def test_a_socket_is_what_is_asked() -> None:

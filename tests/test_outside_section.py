@@ -28,7 +28,7 @@ OUTSIDE = OutsideSummary(
     stranger_names=["drops spine0 Ethernet12", "drops spine1 Ethernet12"],
     ignored={"no-value": 1},
     rises=[rise("symbol_errors", "spine0", "to-leaf3", None, 35_126), rise("retransmissions", None, None, "gpu-7", 90)],
-    jobs=[JobBound("ring", 8, 5, 0.4, 0.6, 0.5, "network", "GPUs are stalled 60% of the time")],
+    jobs=[JobBound("ring", 8, 5, 0.4, 0.6, 0.5, "network", "GPUs are stalled 60 % of the time")],
     notes=["counters are read every 1 s"],
 )
 
@@ -41,7 +41,7 @@ def test_the_section_says_what_was_read_what_rose_and_what_was_not_used() -> Non
         "90 retransmissions gpu-7 20:26:41.000 to 20:26:43.000",
     ]
     assert lines[3:] == [
-        ("jobs", "ring of 8, 5 measured: bound by network; GPUs are stalled 60% of the time"),
+        ("jobs", "ring of 8, 5 measured: bound by network; GPUs are stalled 60 % of the time"),
         ("strangers", "3 series name no known port or host: drops spine0 Ethernet12, drops spine1 Ethernet12 …"),
         ("ignored", "1 reading: no-value"),
         ("but", "counters are read every 1 s"),

@@ -102,6 +102,39 @@ def test_telemetry_without_hops_is_named_in_the_answer(monkeypatch: pytest.Monke
     assert "(747 carry ioam-e2e, which tells of no hops)" in report(Summary(quality=quality), monkeypatch, 120)
 
 
+@pytest.mark.parametrize(
+    ("role", "impact", "unit", "words"),
+    [
+        ("root", 1.22e9, "packets × ns", "487 packets waited 1.22 s in all"),
+        ("root", 1.43e8, "packets × latency (raw)", "487 packets waited 143M raw in all"),
+        ("root", 3.55e7, "packets × bytes", "487 packets met 35.5 MB of queue in all"),
+        ("root", 74, "times packets had to be sent again", "487 packets, 74 times packets had to be sent again"),
+        ("host", 3.2e9, "messages × ns", "487 times, 3.20 s longer in all"),
+        ("host", 3.04e7, "bytes", "487 times, 30.4 MB more in all"),
+    ],
+)
+def test_an_impact_is_said_as_what_it_is(role: str, impact: float, unit: str, words: str) -> None:
+    assert figure.impact(summaries.finding(role=role, impact=impact, impact_unit=unit)) == words
+
+
+def test_top_says_how_many_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = (report(crowded(), monkeypatch, top=top) for top in (10, 40))
+    assert few.count("10.0.3.3:4791") == 10 + 3 and "and 7 more paths (--top)" in few
+    assert many.count("10.0.3.3:4791") == 20 + 12 and "more paths" not in many
+
+
+def crowded() -> Summary:
+    """A finding with 20 culprits and as many victims, and 12 paths."""
+    found = [summaries.flow(f"10.0.1.{number}", "10.0.3.3", 49153, 17, 242, 0.05) for number in range(20)]
+    summary = summaries.congested()
+    (path, *_) = summary.paths
+    paths = [
+        dataclasses.replace(path, hops=[Port(str(number), "1", 0, number, 1), *path.hops], share_of_latency=None) for number in range(12)
+    ]
+    findings = [dataclasses.replace(summary.findings[0], culprits=found, victims=found)]
+    return dataclasses.replace(summary, findings=findings, paths=paths)
+
+
 def test_a_victim_names_its_root(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "root       finding 1, spine-1 port Ethernet1/47 queue 3" in report(summaries.named_fabric(), monkeypatch)
 

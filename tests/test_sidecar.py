@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from traffic import CONGESTED, HEALTHY, LENGTH, ROOT, SECOND, START, Timed, in_turn, pcap
 
-from int_analyzer import _jit
+from int_analyzer import _jit, analyze
 from int_analyzer.capture import open_source
 from int_analyzer.cli import main
 from int_analyzer.live.replay import Replay
@@ -67,6 +67,19 @@ def test_a_congested_port_is_said_within_two_seconds_and_once() -> None:
     assert end.reason == "calm again" and end.finding["id"] == starts[0].finding["id"]
     assert abs(end.finding["end_ns"] - (START + 3 * LENGTH + 4_100_000_000)) < SECOND // 4
     assert sidecar.snapshot is not None and sidecar.snapshot.findings == []
+
+
+@pytest.mark.parametrize("name", ["bmv2-int-md-incast/l1-monitor.pcap", "linux-ioam-spine-to-leaf/l3-h5.pcap"])
+def test_a_queue_that_stays_high_from_one_second_to_the_next_is_congested_as_long_as_an_analysis_says(name: str) -> None:
+    capture = ROOT / "pcaps" / name
+    (whole,) = analyze(capture).findings
+    heard = Heard()
+    sidecar = Sidecar(None, sinks=[heard])
+    with open_source(str(capture)) as source:
+        sidecar.replay(sidecar.add(Replay(source, float("inf"), sidecar.reach), on_wall_clock=False), lambda seconds: False)
+    told = heard.events[-1].finding
+    assert abs(told["start_ns"] - whole.start_ns) < SECOND // 200 and abs(told["end_ns"] - whole.end_ns) < SECOND // 200
+    assert told["packets"] == whole.packets and told["start_ns"] <= told["peak_depth_ns"] <= told["end_ns"]
 
 
 def test_a_healthy_fabric_is_not_worth_a_word() -> None:

@@ -67,7 +67,7 @@ def test_every_connection_has_its_turns_in_the_ten_seconds_that_are_judged_and_a
     assert roce.directions == whole.directions == HOSTS
     assert roce.completed / whole.completed == pytest.approx(0.25, abs=0.1)
     assert (roce.fct.p50, roce.retransmitted, roce.unfilled) == (whole.fct.p50, 0, 0)
-    assert "each 25% of the time" in roce.notes[0] and "polled" not in "".join(whole.notes)
+    assert "each 25 % of the time" in roce.notes[0] and "polled" not in "".join(whole.notes)
 
 
 def test_json_page_and_metrics_say_mode_and_coverage(polling: Sidecar) -> None:

@@ -63,7 +63,7 @@ def test_one_damaged_time_does_not_stretch_the_capture_and_is_told(seconds: int,
     assert began <= first < last <= ended
     # a packet in the middle of a message is no first or last one, and the acknowledgement neither
     assert after["strays"] == (1 if record != 799 else 0)
-    assert ("without 1 time an hour" in text) == (record != 799)
+    assert ("without 1 end of messages whose time is an hour" in text) == (record != 799)
 
 
 def test_times_of_hops_that_are_astray_are_counted() -> None:

@@ -16,7 +16,7 @@ from work_traffic import Disk, ring
 from int_analyzer import Result, analyze
 from int_analyzer.cli import main
 from int_analyzer.report import json_document, terminal
-from int_analyzer.report.work_section import job_lines, storage_lines
+from int_analyzer.report.work_section import job_lines, storage_lines, work_headline
 from int_analyzer.scoring.score import score
 from int_analyzer.scoring.truth import truth_of
 from int_analyzer.synth.emission import EMISSIONS
@@ -97,9 +97,10 @@ def test_lines_name_who_is_late_and_what_is_not_known(tmp_path: Path) -> None:
     path.write_bytes(capture(sorted([*disk.packets, *chunks], key=lambda packet: packet.time)))
     summary = analyze(path).summary
     assert summary.storage is not None
-    lines = "\n".join(" ".join(line) for line in storage_lines(summary.storage))
+    assert work_headline(summary)[0] == f"SLOW HOST  10.0.0.2, of {len(summary.hosts)}"
+    lines = "\n".join(" ".join(line) for line in storage_lines(summary.storage, 5))
     assert "DAL ·" in lines and "DPL 8.00 µs" in lines and "no header says whose the data is" in lines
-    lines = "\n".join(" ".join(line) for job in summary.jobs for line in job_lines(job))
+    lines = "\n".join(" ".join(line) for job in summary.jobs for line in job_lines(job, 5))
     assert "4 members (inferred from its traffic): 3 healthy, 1 slow" in lines
     assert "10.0.0.2 slow, since" in lines and "its own chunks are 300 µs late, 17 times" in lines
 
@@ -111,7 +112,8 @@ def test_the_verb_prints_jobs_and_nothing_but_jobs(tmp_path: Path, capsys: pytes
     empty.write_bytes(capture(chunks[:5]))
     assert main(["jobs", str(path)]) == 0
     told = capsys.readouterr().out
-    assert "4 members" in told and "Paths" not in told and "NO JOBS" not in told
+    assert told.startswith(("NO SLOW HOST  among 4\n\nJobs\n", "NO SLOW HOST  among 4\n\nMessages\n"))
+    assert "4 members" in told and "Paths" not in told
     assert main(["jobs", str(path), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert list(document) == ["schema_version", "storage", "jobs", "messages", "hosts"]

@@ -10,7 +10,7 @@ import numpy as np
 from int_analyzer.analysis.congestion import Congestion, active_times, bucket_range, within
 from int_analyzer.analysis.drain import FULL, SLOW
 from int_analyzer.analysis.paths import Reach
-from int_analyzer.analysis.wording import plain
+from int_analyzer.analysis.wording import percent, plain
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
 
@@ -81,7 +81,7 @@ def find_cause(
     slow = PAUSED if last_hop else DEGRADED
 
     if drain is not None:
-        evidence.append(f"it empties at {drain:.0%} of its link speed (depth ÷ wait)")
+        evidence.append(f"it empties at {percent(drain)} of its link speed (depth ÷ wait)")
         if drain < SLOW:
             return Cause(slow, evidence)
     if siblings and len(calm_siblings) == len(siblings):
@@ -96,7 +96,7 @@ def find_cause(
         return Cause(OVERLOAD, evidence)
     speed = profile.port_speed_bps(*port)
     if speed and 8 * load.bytes >= LINE_RATE * speed:
-        evidence.append(f"at {8 * load.bytes / speed:.0%} of its link speed")
+        evidence.append(f"at {percent(8 * load.bytes / speed)} of its link speed")
         return Cause(OVERLOAD, evidence)
     ratio = _ratio(load, before)
     if ratio is not None and ratio >= ROSE:
@@ -112,7 +112,7 @@ def find_cause(
         evidence.append("the queue grew although less passed" + ("; no further hop is seen after this port" if last_hop else ""))
         return Cause(slow, evidence)
     if speed and before is None:
-        evidence.append(f"only {8 * load.bytes / speed:.0%} of its link speed passed while packets waited")
+        evidence.append(f"only {percent(8 * load.bytes / speed)} of its link speed passed while packets waited")
         return Cause(slow, evidence)
     evidence.append("whether more came or less could leave cannot be told from the traffic seen")
     return Cause(UNKNOWN, evidence)

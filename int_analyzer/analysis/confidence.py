@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from int_analyzer.analysis.congestion import LATENCY, RISEN, Congestion
 from int_analyzer.analysis.root import VICTIM, Place
 from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.analysis.wording import percent
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT
 
@@ -52,21 +53,21 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
         (0.6, "it has no calm time, and nothing to compare it with") if _incomparable(congestion) else (1.0, ""),
         (0.5, "node id missing: several nodes may be taken for one") if int(queues.node_id[queue]) == ABSENT else (1.0, ""),
         (0.7, "hop latency is the only evidence") if congestion.measure == LATENCY else (1.0, ""),
-        (1 - min(UNORDERED, backwards), f"time goes backwards at {backwards:.0%} of the packets") if backwards >= 0.01 else (1.0, ""),
-        (1 - min(0.5, loss), f"{loss:.1%} of the reports or mirrored packets are lost") if loss >= 0.01 else (1.0, ""),
-        (1 - 0.5 * holes, f"{holes:.0%} of the packets have holes in their path") if holes >= 0.01 else (1.0, ""),
-        (1 - 0.5 * cut, f"{cut:.0%} of the packets have a cut stack") if cut >= 0.01 else (1.0, ""),
+        (1 - min(UNORDERED, backwards), f"time goes backwards at {percent(backwards)} of the packets") if backwards >= 0.01 else (1.0, ""),
+        (1 - min(0.5, loss), f"{percent(loss)} of the reports or mirrored packets are lost") if loss >= 0.01 else (1.0, ""),
+        (1 - 0.5 * holes, f"{percent(holes)} of the packets have holes in their path") if holes >= 0.01 else (1.0, ""),
+        (1 - 0.5 * cut, f"{percent(cut)} of the packets have a cut stack") if cut >= 0.01 else (1.0, ""),
         (0.9, "the telemetry names no port") if int(queues.port[queue]) == ABSENT else (1.0, ""),
     ]
     if place.role == VICTIM and place.paused is not None:
         factors.append((PAUSED_WHOLE, "that it is held up as a whole is concluded"))
     elif place.role == VICTIM:
         share = place.waiting_share
-        factors.append((0.5 + 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if share < 0.9 else (1.0, ""))
+        factors.append((0.5 + 0.5 * share, f"{percent(share)} of the waiting is for a congested queue") if share < 0.9 else (1.0, ""))
     else:
         share = place.waiting_share
         doubtful = share >= 0.1 and place.alone is None and place.steady is None
-        factors.append((1 - 0.5 * share, f"{share:.0%} of the waiting is for a congested queue") if doubtful else (1.0, ""))
+        factors.append((1 - 0.5 * share, f"{percent(share)} of the waiting is for a congested queue") if doubtful else (1.0, ""))
         if place.nothing_after:
             factors.append((0.95, "no further hop is seen: what comes after it cannot be ruled out"))
     if place.circle:

@@ -9,6 +9,7 @@ from int_analyzer.analysis.cause import IMBALANCED
 from int_analyzer.analysis.root import ROOT
 from int_analyzer.analysis.spread import Difference
 from int_analyzer.analysis.summary import Event, Finding
+from int_analyzer.analysis.wording import percent
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
 
@@ -53,8 +54,8 @@ def _sentences(profile: Profile, one: Difference) -> list[str]:
     peers = ", ".join(profile.node_name(peer) for peer in one.peers[:_NAMED])
     peers += f" and {len(one.peers) - _NAMED} more" if len(one.peers) > _NAMED else ""
     sentences = [
-        f"{node} sends {one.share:.0%} of its bytes over {following}, {peers} {100 * one.elsewhere:.0f} ± {100 * one.deviation:.0f} % "
-        f"(of its {one.flows} flows {one.share_of_flows:.0%}, of theirs {one.flows_elsewhere:.0%})"
+        f"{node} sends {percent(one.share)} of its bytes over {following}, {peers} {100 * one.elsewhere:.0f} ± {100 * one.deviation:.0f} % "
+        f"(of its {one.flows} flows {percent(one.share_of_flows)}, of theirs {percent(one.flows_elsewhere)})"
     ]
     if one.never_used:
         unused = ", ".join(profile.node_name(other) for other in one.never_used[:_NAMED])
@@ -69,10 +70,10 @@ def _sentences(profile: Profile, one: Difference) -> list[str]:
 def _hash_sentence(together: float, elsewhere: float) -> str:
     if together > elsewhere:
         return (
-            f"there flows between the same two hosts stay together ({together:.0%} go the way of the first), at the others they part "
-            f"({elsewhere:.0%}): its hash leaves out the ports"
+            f"there flows between the same two hosts stay together ({percent(together)} go the way of the first), at the others they part "
+            f"({percent(elsewhere)}): its hash leaves out the ports"
         )
     return (
-        f"there flows between the same two hosts part ({together:.0%} go the way of the first), at the others they stay together "
-        f"({elsewhere:.0%}): the others' hash leaves out the ports"
+        f"there flows between the same two hosts part ({percent(together)} go the way of the first), at the others they stay together "
+        f"({percent(elsewhere)}): the others' hash leaves out the ports"
     )

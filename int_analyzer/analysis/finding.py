@@ -15,7 +15,7 @@ from int_analyzer.analysis.span import capture_start
 from int_analyzer.analysis.summary import Finding, FlowShare
 from int_analyzer.analysis.units import RAW, QueueUnits
 from int_analyzer.analysis.waiting import elevated_span
-from int_analyzer.analysis.wording import plain
+from int_analyzer.analysis.wording import percent, plain
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
 
@@ -157,7 +157,8 @@ def _evidence(view: View, profile: Profile, units: QueueUnits, candidate: Candid
     if candidate.seen is not None and candidate.seen[0] < UNSEEN:
         share, how = candidate.seen
         sentences.append(
-            f"the flows seen are only {share:.0%} of what this port sent ({how}): the culprit carries no telemetry, or telemetry is sampled"
+            f"the flows seen are only {percent(share)} of what this port sent ({how}): "
+            "the culprit carries no telemetry, or telemetry is sampled"
         )
     if candidate.confidence.doubts:
         sentences.append("in doubt: " + "; ".join(candidate.confidence.doubts))
@@ -204,7 +205,7 @@ def _lost(view: View, profile: Profile, queue: int) -> list[str]:
     lost, sent = unreported(view).get(queue, (0, 0))
     if lost:
         sentences.append(
-            f"{plain(lost, 12)} of {plain(sent, 12)} packets ({lost / sent:.1%}) that the node before sent on to it "
+            f"{plain(lost, 12)} of {plain(sent, 12)} packets ({percent(lost / sent)}) that the node before sent on to it "
             "are not reported again: dropped, or the report is missing"
         )
     return sentences
@@ -218,7 +219,7 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
     sentences = []
     for other, share in sorted(place.waits_for.items(), key=lambda item: -item[1])[:3]:
         sentences.append(
-            f"{share:.0%} of its waiting is of packets that go on to {port_label(view, profile, other)}, congested at the same time"
+            f"{percent(share)} of its waiting is of packets that go on to {port_label(view, profile, other)}, congested at the same time"
         )
     if place.held is not None:
         sentences.append(
@@ -226,14 +227,14 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
         )
     if place.paused is not None:
         sentences.append(
-            f"it empties at {place.paused.drain:.0%} of its link speed (depth ÷ wait), and {place.paused.filled:.0%} of what waits in "
-            f"{port_label(view, profile, place.paused.by)} came from here: that one holds it up as a whole"
+            f"it empties at {percent(place.paused.drain)} of its link speed (depth ÷ wait), and {percent(place.paused.filled)} of what "
+            f"waits in {port_label(view, profile, place.paused.by)} came from here: that one holds it up as a whole"
         )
     if place.alone is not None:
-        sentences.append(f"it empties at {place.alone:.0%} of its link speed while all is calm behind it, too: it is slow by itself")
+        sentences.append(f"it empties at {percent(place.alone)} of its link speed while all is calm behind it, too: it is slow by itself")
     if place.steady is not None:
         sentences.append(
-            f"it empties at the same {place.steady:.1%} of its link speed nearly all the time: a port that is paused stops and goes on: "
+            f"it empties at the same {percent(place.steady)} of its link speed nearly all the time: a port that is paused stops and goes on: "
             "it is slow by itself"
         )
     if place.role == VICTIM and place.root not in ({*place.waits_for} if place.paused is None else {place.paused.by}):

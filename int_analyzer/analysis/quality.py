@@ -11,7 +11,7 @@ from int_analyzer.analysis.congestion import contradicted
 from int_analyzer.analysis.paths import port_label
 from int_analyzer.analysis.summary import Postcards, Quality
 from int_analyzer.analysis.units import RAW, QueueUnits
-from int_analyzer.analysis.wording import plain
+from int_analyzer.analysis.wording import percent, plain
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
 from int_analyzer.status import STATUSES
@@ -175,7 +175,7 @@ def _reading_doubts(view: View, rejects: dict[str, int], damages: Sequence[dict[
     if undecoded:
         worst = max(rejects, key=lambda name: rejects[name])
         share = undecoded / packets
-        doubts.append((_grade(share), f"{share:.2%} of the packets could not be read to the end, most of them: {worst}"))
+        doubts.append((_grade(share), f"{percent(share)} of the packets could not be read to the end, most of them: {worst}"))
     if damages:
         doubts.append((1, f"the capture is damaged in {len(damages)} place{'s' if len(damages) > 1 else ''}"))
     backwards = view.counts.get("time_backwards", 0)
@@ -197,7 +197,7 @@ def _time_doubts(view: View, profile: Profile, units: QueueUnits) -> Doubts:
     if times_usable(view):
         timeless = 1 - float(view.buckets.packets.sum()) / view.counts["hops"] if view.counts.get("hops_ignored", 0) == 0 else 0.0
         return (
-            [(max(1, _grade(timeless)), f"{timeless:.1%} of the hops have no capture time: they are not judged")]
+            [(max(1, _grade(timeless)), f"{percent(timeless)} of the hops have no capture time: they are not judged")]
             if timeless >= FAIR
             else []
         )
@@ -243,10 +243,12 @@ def _loss_doubts(view: View, profile: Profile) -> Doubts:
         doubts.append((1, "loss cannot be known: nothing is numbered"))
     missed = missed_share(view)
     if missed > 0:
-        doubts.append((_grade(missed), f"{missed:.2%} of the packets were not captured: dropped by the kernel, or shed under overload"))
+        doubts.append(
+            (_grade(missed), f"{percent(missed)} of the packets were not captured: dropped by the kernel, or shed under overload")
+        )
     loss = sequence_loss(view)
     if loss > 0:
-        doubts.append((_grade(loss), f"{loss:.2%} of the reports or mirrored packets are missing by their sequence"))
+        doubts.append((_grade(loss), f"{percent(loss)} of the reports or mirrored packets are missing by their sequence"))
     static = [row for row in range(len(view.sequences.kind)) if view.sequences.static[row]]
     if static:
         nodes = ", ".join(sorted({profile.node_name(int(view.sequences.node_id[row])) for row in static})[:5])
@@ -258,9 +260,8 @@ def _sampling_doubts(view: View) -> Doubts:
     share = telemetry_share(view)
     if share is None or share >= SPARSE:
         return []
-    return [
-        (1, f"only {share:.1%} of the RoCEv2 packets carry telemetry: a burst, a loop or a change of path that few others see is not known")
-    ]
+    seldom = "a burst, a loop or a change of path that few others see is not known"
+    return [(1, f"only {percent(share)} of the RoCEv2 packets carry telemetry: {seldom}")]
 
 
 def _copy_doubts(view: View) -> Doubts:
@@ -269,7 +270,9 @@ def _copy_doubts(view: View) -> Doubts:
     doubts: Doubts = []
     if copies:
         share = copies / max(copies, carried)
-        doubts.append((0, f"{share:.1%} of the packets with telemetry were seen before at another mirror point: every hop is counted once"))
+        doubts.append(
+            (0, f"{percent(share)} of the packets with telemetry were seen before at another mirror point: every hop is counted once")
+        )
     # Reports of single nodes about one packet look like copies to RoCEv2, but each has a hop of its own.
     untold = int(view.connections.duplicates.sum() * (telemetry_share(view) or 0.0)) - copies - view.postcards.get("total", 0)
     if untold >= MANY_COPIES and untold >= FAIR * carried:
@@ -283,10 +286,10 @@ def _metadata_doubts(view: View, units: QueueUnits) -> Doubts:
     doubts: Doubts = []
     nameless = int(queues.packets[queues.node_id == ABSENT].sum()) / hops
     if nameless > 0:
-        doubts.append((max(1, _grade(nameless)), f"{nameless:.0%} of the hops have no node id: several nodes may be taken for one"))
+        doubts.append((max(1, _grade(nameless)), f"{percent(nameless)} of the hops have no node id: several nodes may be taken for one"))
     zero = int(queues.all_zero.sum()) / hops
     if zero >= FAIR:
-        doubts.append((_grade(zero, HOLES_LOW, FAIR), f"{zero:.0%} of the hops have latency, depth and times all zero: not filled in"))
+        doubts.append((_grade(zero, HOLES_LOW, FAIR), f"{percent(zero)} of the hops have latency, depth and times all zero: not filled in"))
     if not (queues.depth_count > 0).any() and not (queues.latency_count > 0).any():
         doubts.append((2, "neither queue depth nor hop latency is reported"))
     elif not (queues.depth_max > 0).any():
@@ -294,7 +297,7 @@ def _metadata_doubts(view: View, units: QueueUnits) -> Doubts:
     bad = contradicted(view)
     if bad.any():
         share = int(queues.packets[bad].sum()) / hops
-        doubts.append((_grade(share, HOLES_LOW, 0), f"hop latency contradicts the node's own timestamps in {share:.0%} of the hops"))
+        doubts.append((_grade(share, HOLES_LOW, 0), f"hop latency contradicts the node's own timestamps in {percent(share)} of the hops"))
     unknown = []
     if any(unit == RAW and queues.depth_max[row] > 0 for row, unit in enumerate(units.depth_unit)):
         unknown.append("queue depth")
@@ -311,10 +314,10 @@ def _path_doubts(view: View) -> Doubts:
     if holes:
         share = holes / packets
         missing = "nodes that found no room, a cut stack, or a report that is missing"
-        doubts.append((_grade(share, HOLES_LOW, HOLES_FAIR), f"{share:.1%} of the paths have holes: {missing}"))
+        doubts.append((_grade(share, HOLES_LOW, HOLES_FAIR), f"{percent(share)} of the paths have holes: {missing}"))
     postcards = _postcards(view)
     if postcards is not None and postcards.joined <= (1 - HOLES_FAIR) * postcards.total:
-        doubts.append((1, f"{1 - postcards.joined / postcards.total:.1%} of the reports of single nodes are not joined to a path"))
+        doubts.append((1, f"{percent(1 - postcards.joined / postcards.total)} of the reports of single nodes are not joined to a path"))
     return doubts
 
 

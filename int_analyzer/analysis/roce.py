@@ -11,7 +11,7 @@ from int_analyzer.analysis.delays.direction_delay import DirectionDelays
 from int_analyzer.analysis.quantiles import SHARES
 from int_analyzer.analysis.span import capture_span
 from int_analyzer.analysis.summary import ConnectionSummary, HostPairSummary, Quantiles, RoceSummary, Tracking
-from int_analyzer.analysis.wording import things
+from int_analyzer.analysis.wording import percent, things
 from int_analyzer.fold.view import ConnectionView, View
 
 MOST_CONNECTIONS = 10
@@ -254,8 +254,9 @@ def _notes(seen: ConnectionView, two_sided: Any, verified: Any, answerable: Any)
     notes = []
     if seen.tracking.polled:
         notes.append(
-            f"connections are polled, each {seen.tracking.time_share:.0%} of the time: these figures are of "
-            f"{seen.tracking.connections_share:.0%} of the connections and {seen.tracking.packets_share or 0:.0%} of the packets; "
+            f"connections are polled, each {percent(seen.tracking.time_share)} of the time: these figures are of "
+            f"{percent(seen.tracking.connections_share)} of the connections "
+            f"and {percent(seen.tracking.packets_share or 0)} of the packets; "
             "messages that a turn cuts are not measured, and neither jobs nor storage are judged"
         )
     alone = int(answerable.sum() - two_sided.sum())

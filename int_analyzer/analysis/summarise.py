@@ -38,7 +38,7 @@ from int_analyzer.analysis.span import without_strays
 from int_analyzer.analysis.spread import find_differences
 from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
 from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
-from int_analyzer.analysis.wording import plain
+from int_analyzer.analysis.wording import percent, plain
 from int_analyzer.evidence.series import Counters
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
@@ -171,7 +171,7 @@ def _notes(view: View, profile: Profile, units: QueueUnits, congestions: list[Co
     for queue in contradicted(view).nonzero()[0].tolist():
         share = int(view.queues.latency_contradicted[queue]) / int(view.queues.latency_count[queue])
         label = port_label(view, profile, queue)
-        notes.append(f"{label}: hop latency contradicts the node's own timestamps in {share:.0%} of its hops: left out")
+        notes.append(f"{label}: hop latency contradicts the node's own timestamps in {percent(share)} of its hops: left out")
     if congestions and telemetry_share(view) is None:
         notes.append("no flow carries telemetry: how much of what congested ports sent was seen is not known")
     if refuted:

@@ -29,13 +29,17 @@ def pairs_within(view: View, congestion: Congestion) -> tuple[Any, Any]:
 
 
 def elevated_span(view: View, congestion: Congestion) -> tuple[int, int]:
-    """When the queue was first and last seen filled within its first and last episode: finer than time buckets. Capture times in ns."""
+    """When the queue was first and last seen filled within its first and last episode: finer than time buckets. Capture times in ns.
+
+    A piece of a live capture in which the queue is never low knows no flows that filled it: what they do not reach, buckets tell.
+    """
     rows, _ = pairs_within(view, congestion)
-    first, last = congestion.episodes[0], congestion.episodes[-1]
-    begun = view.pairs.first_ns[rows][view.pairs.first_ns[rows] >= first.start_ns]
-    ended = view.pairs.last_ns[rows][view.pairs.last_ns[rows] < last.end_ns]
-    start = min(int(begun.min()), first.end_ns) if len(begun) else first.start_ns
-    end = max(int(ended.max()), last.start_ns) if len(ended) else last.end_ns
+    first, last, width = congestion.episodes[0], congestion.episodes[-1], view.buckets.width_ns
+    begun, ended = view.pairs.first_ns[rows], view.pairs.last_ns[rows]
+    begun = begun[(begun >= first.start_ns) & (begun < first.start_ns + width)]
+    ended = ended[(ended >= last.end_ns - width) & (ended < last.end_ns)]
+    start = int(begun.min()) if len(begun) else first.start_ns
+    end = int(ended.max()) if len(ended) else last.end_ns
     return (start, end) if start < end else (first.start_ns, last.end_ns)
 
 

@@ -1,4 +1,4 @@
-"""Numbers in sentences: plain digits in groups of three, never with an exponent."""
+"""Numbers in sentences: plain digits in groups of three, never with an exponent; shares as percentages."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ def plain(value: float, digits: int = 3) -> str:
 def things(number: int, noun: str) -> str:
     """ "1 packet", "3 packets"."""
     return f"{plain(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """A part of one as a percentage; small but not zero never shows as 0 %, nor almost all as 100 %."""
+    if 0 < share < 0.001:
+        return "<0.1 %"
+    if 0.999 < share < 1:
+        return ">99.9 %"
+    text = f"{share * 100:.1f}" if share < 0.1 or 0.99 < share < 1 else f"{share * 100:.0f}"
+    return f"{text.removesuffix('.0')} %"
 
 
 def _decimals(value: float, digits: int) -> int:

@@ -42,7 +42,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"max_content_width": 100},
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
     help="""Name the congested switch port from in-band telemetry (INT, IOAM) and RoCEv2 in mirrored traffic.
 
 Every verb takes classic pcap and pcapng, plain, .gz or .zst, and says more with --help.""",

@@ -61,6 +61,7 @@ def anonymize(
     Reads some thousand packets a second.
     """
     from int_analyzer import anonymize as package
+    from int_analyzer.analysis.wording import plain, things
     from int_analyzer.cli.progress import progress_bar
 
     if key is not None and seed is not None:
@@ -74,4 +75,4 @@ def anonymize(
         outcome = package.copy(capture, output, rewriter, shift_s=shift_time, progress=progress)
     for damage in outcome.damages:
         print(f"int-analyzer: {capture}: {damage}", file=sys.stderr)
-    print(f"{outcome.packets} packets, {outcome.bytes_after} of {outcome.bytes_before} bytes kept", file=sys.stderr)
+    print(f"{things(outcome.packets, 'packet')}, {plain(outcome.bytes_after)} of {plain(outcome.bytes_before)} bytes kept", file=sys.stderr)

@@ -54,7 +54,7 @@ def decode(
     profile: ProfileOption = None,
     icrc: IcrcOption = USUAL_ICRC,
 ) -> None:
-    """Print the decoded rows of captures: packets, hops, RoCEv2 headers, telemetry reports or mirror headers.
+    """Print the decoded rows of captures: packets, hops, RoCEv2 headers, telemetry reports, mirror headers or options.
 
     Absent values are empty (csv), null (jsonl, parquet) or · (table). Columns are described in docs/columns.md.
     """

@@ -128,6 +128,7 @@ def generate(
     Lengths, checksums and ICRC are right; payload is zeros. Beside the capture x.pcap are written x.truth.json, the right answer, and
     x.profile.toml, what an operator of the fabric knows; of cases with counters x.counters.csv too. Not beside standard output.
     """
+    from int_analyzer.analysis.wording import things
     from int_analyzer.cli.progress import counting_bar
     from int_analyzer.errors import SourceError
     from int_analyzer.output import STANDARD
@@ -161,7 +162,7 @@ def generate(
     companions = write_companions(trace, output, emission)
     if not quiet:
         beside = f"; beside it {', '.join(path.name for path in companions)}" if companions else ""
-        print(f"{written} packets written to {'standard output' if output == STANDARD else output}{beside}", file=sys.stderr)
+        print(f"{things(written, 'packet')} written to {'standard output' if output == STANDARD else output}{beside}", file=sys.stderr)
 
 
 class Command(TyperCommand):

@@ -25,10 +25,17 @@ _SCENARIOS = "idle, incast, slow-link, polarised, microburst, loop, or all"
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
-    no_args_is_help=True,
     help="Build a fabric in network namespaces, congest a port of it or make a loop, and see whether the analysis says so.",
     epilog=EXAMPLES,
 )
+
+
+@app.callback(invoke_without_command=True)
+def group(context: typer.Context) -> None:
+    """Say what there is."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
 
 Scenario = Annotated[str, typer.Option("--scenario", metavar="NAME", help=f"What happens: {_SCENARIOS}.")]
 Output = Annotated[

@@ -33,7 +33,7 @@ def group(context: typer.Context) -> None:
         print(context.get_help())
 
 
-@app.command("init", epilog=INIT_EXAMPLES)
+@app.command("init", short_help="draft a profile from captures: what was found, and guesses of units", epilog=INIT_EXAMPLES)
 def init(
     captures: Captures,
     output: Annotated[
@@ -65,7 +65,7 @@ def init(
         raise SourceError(output, error.strerror or str(error)) from error
 
 
-@app.command("check", epilog=EXAMPLES)
+@app.command("check", short_help="whether a profile is valid, and what it declares", epilog=EXAMPLES)
 def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="The profile.", show_default=False)]) -> None:
     """Check a profile: exit 0 and a line of what it declares, or exit 2 and what is wrong with which key."""
     from int_analyzer.profile import load_profile

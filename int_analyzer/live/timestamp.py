@@ -131,7 +131,7 @@ class Stamps:
         if self.reason:
             return f"{self.clock}: {self.reason}"
         if self.clock == HARDWARE and self.by_kernel:
-            return f"{self.clock}: but {self.by_kernel / (self.by_kernel + self.by_hardware):.2%} of the packets by the kernel"
+            return f"{self.clock}: but {100 * self.by_kernel / (self.by_kernel + self.by_hardware):.3g} % of the packets by the kernel"
         return self.clock
 
 

@@ -69,7 +69,7 @@ def host_lines(hosts: Sequence[HostSummary], top: int) -> Iterator[tuple[str, st
     for host in noteworthy[:top]:
         cost = [_money(host.cost, host.currency)] if priced else []
         since = f"since {figure.clock(host.since_ns)}" if host.since_ns is not None else ""
-        grid.add(host.name or host.host, f"waited {figure.duration(host.stall_ns)}", *cost, since)
+        grid.add(host.name or host.host, f"waited {figure.duration(host.stall_ns)}" if host.stall_ns else "", *cost, since)
     before = ""
     for host, row in zip(noteworthy[:top], grid.lines(), strict=True):
         yield host.label if host.label != before else "", row

@@ -112,7 +112,7 @@ def _headline(summary: Summary) -> list[str]:
 
 def _legend(summary: Summary) -> str:
     text = "line width and number: packets · right of a node: egress port, p99 of its queue depth"
-    roots = {figure.trouble(f.role, f.peak_depth, f.peak_latency): None for f in summary.findings if f.role == "root"}
+    roots = {figure.trouble(f): None for f in summary.findings if f.role == "root"}
     if roots:
         text += f" · ▲ red: {' or '.join(roots)}"
     return text + " · dashed orange: held up" if any(finding.role == "victim" for finding in summary.findings) else text
@@ -145,7 +145,7 @@ def _boxes(summary: Summary) -> dict[str, _Box]:
 
 
 def _banner(finding: Finding) -> str:
-    what = figure.trouble(finding.role, finding.peak_depth, finding.peak_latency)
+    what = figure.trouble(finding)
     text = f"port {finding.port} {what}: {finding.cause.replace('-', ' ')}"
     if finding.peak_depth is not None:
         text += f", depth {figure.quantity(finding.peak_depth, finding.depth_unit)}"

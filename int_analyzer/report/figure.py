@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from int_analyzer.analysis.summary import Port, Quantiles
+from int_analyzer.analysis.summary import Finding, Port, Quantiles
+from int_analyzer.analysis.wording import percent
 from int_analyzer.analysis.wording import things as things
 
 NONE = "–"
@@ -70,15 +71,8 @@ def bare(value: float | None, unit: str) -> str:
 
 
 def share(value: float | None) -> str:
-    """A part of one as a percentage; small but not zero never shows as 0 %, nor almost all as 100 %."""
-    if value is None:
-        return NONE
-    if 0 < value < 0.001:
-        return "<0.1 %"
-    if 0.999 < value < 1:
-        return ">99.9 %"
-    text = f"{value * 100:.1f}" if value < 0.1 or value > 0.99 else f"{value * 100:.0f}"
-    return f"{text.removesuffix('.0')} %"
+    """A part of one as a percentage."""
+    return NONE if value is None else percent(value)
 
 
 def clock(nanoseconds: int | None) -> str:
@@ -111,11 +105,27 @@ def place(node_name: str, port: str | None, queue: int | None) -> str:
     return " ".join(words)
 
 
-def trouble(role: str, peak_depth: float | None, peak_latency: float | None) -> str:
+def trouble(finding: Finding) -> str:
     """What a finding says of its place: "congested"; "loses packets" where nothing waits."""
-    if role == "root" and peak_depth is None and peak_latency is None:
+    return trouble_of(finding.role, finding.peak_depth is not None or finding.peak_latency is not None)
+
+
+def trouble_of(role: str, waits: bool) -> str:
+    """The same of a finding's role, and whether packets were seen to wait there."""
+    if role == "root" and not waits:
         return "loses packets"
     return {"root": "congested", "victim": "held up", "host": "slow host"}.get(role, role)
+
+
+def impact(finding: Finding) -> str:
+    """What a finding did, in all: packets and what they waited longer than usual; of a host, how often it was late and by how much."""
+    concerned = things(finding.packets, "time" if finding.role == "host" else "packet")
+    counted, _, unit = finding.impact_unit.partition(" × ")
+    value = quantity(finding.impact, "raw" if "(raw)" in unit else unit or counted)
+    if counted == "packets" and unit:
+        return f"{concerned} waited {value} in all" if unit in ("ns", "latency (raw)") else f"{concerned} met {value} of queue in all"
+    much = {"ns": " longer in all", "bytes": " more in all"}.get(unit or counted, "")
+    return f"{concerned}, {value}{much}"
 
 
 def short_place(port: Port) -> str:

@@ -44,7 +44,7 @@ def link_lines(summary: Summary, width: int, top: int) -> Iterator[tuple[str, st
             yield " " * indent + row, role
         else:
             yield f" {name.ljust(names.width())}  {row}", role
-    legend = {(f.role, figure.trouble(f.role, f.peak_depth, f.peak_latency)): None for f in findings if f is not None}
+    legend = {(f.role, figure.trouble(f)): None for f in findings if f is not None}
     if legend:
         yield f" {'  '.join(f'{MARKS[role]} {trouble}' for role, trouble in legend)}", "dim"
     absent = sorted({q.why_absent for link in ranked for q in (link.latency, link.depth) if q.count == 0 and q.why_absent})

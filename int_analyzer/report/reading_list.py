@@ -13,12 +13,12 @@ _FILES, _DATE = 3, len("2026-05-28")
 def reading_lines(summary: Summary) -> Iterator[tuple[str, str]]:
     """(label, text) of every line of the section; a label is empty where the line continues the one before."""
     if summary.capture is not None:
-        yield from _capture_lines(summary.capture)
+        yield from _capture_lines(summary.capture, "hop" if summary.quality is not None and summary.quality.hops else "end")
     if summary.quality is not None:
         yield from _quality_lines(summary.quality)
 
 
-def _capture_lines(capture: Capture) -> Iterator[tuple[str, str]]:
+def _capture_lines(capture: Capture, timed: str) -> Iterator[tuple[str, str]]:
     names = ", ".join(capture.files[:_FILES])
     if len(capture.files) > _FILES:
         names += f" and {len(capture.files) - _FILES} more"
@@ -29,7 +29,8 @@ def _capture_lines(capture: Capture) -> Iterator[tuple[str, str]]:
         same_day = begun[:_DATE] == ended[:_DATE]
         yield "time", f"{begun} to {clock(capture.last_ns) if same_day else ended} UTC, {lasted}"
         if capture.strays:
-            yield "", f"without {things(capture.strays, 'time')} an hour or more off all others"
+            of_messages = " of messages" if timed == "end" else ""
+            yield "", f"without {things(capture.strays, timed)}{of_messages} whose time is an hour or more off all others"
 
 
 def _quality_lines(quality: Quality) -> Iterator[tuple[str, str]]:

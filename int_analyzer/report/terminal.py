@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from typing import TextIO
 
 from rich.console import Console
@@ -21,24 +22,25 @@ from int_analyzer.report.link_table import link_lines
 from int_analyzer.report.outside_section import outside_lines
 from int_analyzer.report.reading_list import reading_lines
 from int_analyzer.report.roce_section import roce_lines
-from int_analyzer.report.work_section import job_lines, storage_lines
+from int_analyzer.report.work_section import job_lines, storage_lines, work_headline
 from int_analyzer.schema import FORMAT_LIST, FORMAT_ROCE
 
 NARROWEST, WIDEST, PIPED = 40, 120, 100
+ALL = sys.maxsize
 _LABEL = 11
 _HEADLINES = 3
 _TIE = "\ue000"
 """Stands for a space at which no line ends; a no-break space is one for rich."""
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|[kMGT]?B|[kMG]?bit/s)(?:\W|$))")
-_PATHS = 5
-_MESSAGES = 3
+_LESS, _LEAST = 0.5, 0.3
+"""Of `top`, so many paths, and so many slow messages and victims of a finding: they are many, and its root says more."""
 _STYLES = {"root": "bold red", "victim": "yellow", "host": "magenta"}
 _WITHOUT_HOPS = [entry.name for entry in FORMAT_LIST if not entry.hops and entry.id != FORMAT_ROCE]
 _TRUST_STYLES = {"high": "green", "fair": "yellow", "low": "red", "none": "red"}
 
 
 def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
-    """Print the whole report, with at most `top` findings, flows, links and paths."""
+    """Print the whole report, with at most `top` findings, culprits and links, and fewer of what is less telling."""
     console = _console(stream)
     _print_headlines(console, summary)
     if summary.findings:
@@ -56,7 +58,7 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
         _print_rest(console, len(summary.links) - top, "link")
     if summary.paths:
         _section(console, "Paths")
-        _print_paths(console, summary.paths, min(top, _PATHS))
+        _print_paths(console, summary.paths, _part(top, _LESS))
     clocks = clock_lines(summary, top)
     if clocks:
         _section(console, "Clocks")
@@ -67,7 +69,7 @@ def print_report(summary: Summary, stream: TextIO, top: int = 10) -> None:
         _section(console, "RoCE")
         for label, text in roce_lines(summary.roce):
             _print_labelled(console, 2, label, text)
-    _print_work(console, summary, top, top, min(top, _MESSAGES))
+    _print_work(console, summary, top, _part(top, _LEAST), _part(top, _LESS))
     if summary.outside is not None:
         _section(console, "Outside")
         for label, text in outside_lines(summary.outside, top):
@@ -84,16 +86,16 @@ def print_headline(summary: Summary, stream: TextIO) -> None:
 
 
 def print_work(summary: Summary, stream: TextIO) -> None:
-    """Print only storage I/O and jobs, all of them."""
+    """Print only slow messages, storage I/O, jobs and hosts: which host is late first, then all of them."""
     console = _console(stream)
-    if summary.storage is None and not summary.jobs and (summary.messages is None or not summary.messages.judged):
-        _print_wrapped(console, Text("NO JOBS  neither storage I/O nor a collective shows in the RoCEv2 messages", style="bold yellow"))
-    _print_work(console, summary, len(summary.jobs), len(summary.hosts), len(summary.messages.worst) if summary.messages is not None else 0)
+    words, style = work_headline(summary)
+    _print_wrapped(console, Text(words, style=style))
+    _print_work(console, summary, ALL, ALL, ALL)
 
 
 def headline(finding: Finding) -> tuple[str, str]:
     """A finding in one line of two parts: what and where; since when, how long, how sure."""
-    word = figure.trouble(finding.role, finding.peak_depth, finding.peak_latency).upper()
+    word = figure.trouble(finding).upper()
     place = figure.place(finding.node, finding.port, finding.queue)
     lasted = figure.duration(finding.end_ns - finding.start_ns)
     when = f"since {figure.clock(finding.start_ns)} for {lasted}" if finding.start_ns else f"for {lasted}"
@@ -143,24 +145,28 @@ def _print_headlines(console: Console, summary: Summary, everything: bool = Fals
         console.print(f"and {len(shown) - _HEADLINES} more")
 
 
-def _print_work(console: Console, summary: Summary, top: int, hosts: int, messages: int) -> None:
+def _part(top: int, share: float) -> int:
+    return max(1, int(top * share))
+
+
+def _print_work(console: Console, summary: Summary, top: int, messages: int, places: int) -> None:
     if summary.messages is not None and summary.messages.judged:
         _section(console, "Messages")
         for label, text in message_lines(summary.messages, summary.findings, messages):
             _print_labelled(console, 2, label, text, hang=4)
     if summary.storage is not None:
         _section(console, "Storage")
-        for label, text in storage_lines(summary.storage):
+        for label, text in storage_lines(summary.storage, places):
             _print_labelled(console, 2, label, text)
     if summary.jobs:
         _section(console, "Jobs")
         for job in summary.jobs[:top]:
-            for label, text in job_lines(job):
+            for label, text in job_lines(job, places):
                 _print_labelled(console, 2, label, text)
         _print_rest(console, len(summary.jobs) - top, "job")
     if summary.hosts:
         _section(console, "Hosts")
-        for label, text in host_lines(summary.hosts, hosts):
+        for label, text in host_lines(summary.hosts, top):
             _print_labelled(console, 2, label, text, hang=4)
 
 
@@ -203,7 +209,7 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
         peaks.append(f"latency {figure.quantity(finding.peak_latency, finding.latency_unit)}")
     if peaks:
         _print_labelled(console, 5, "peak", ", ".join(peaks))
-    _print_labelled(console, 5, "impact", f"{_concerned(finding)}, {figure.number(finding.impact)} {finding.impact_unit}")
+    _print_labelled(console, 5, "impact", figure.impact(finding))
     if finding.delays is not None:
         _print_labelled(console, 5, "delays", delays_of(finding.delays))
     root = next((other for other in findings if other.id == finding.root), None)
@@ -212,14 +218,9 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
     for position, evidence in enumerate(finding.evidence):
         _print_labelled(console, 5, "" if position else "evidence", f"· {evidence}", hang=2)
     _print_flows(console, "culprits", finding.culprits, top)
-    _print_flows(console, "victims", finding.victims, top)
+    _print_flows(console, "victims", finding.victims, _part(top, _LEAST))
     if finding.victim_ports:
         _print_labelled(console, 5, "holds up", ", ".join(finding.victim_ports))
-
-
-def _concerned(finding: Finding) -> str:
-    """What waited: packets in a queue; of a host, how often it was late."""
-    return figure.things(finding.packets, "time" if finding.role == "host" else "packet")
 
 
 def _print_events(console: Console, events: list[Event], top: int) -> None:

@@ -5,29 +5,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from int_analyzer.analysis.summary import JobMember, JobSummary, Quantiles, StoragePlace, StorageSummary
+from int_analyzer.analysis.summary import JobMember, JobSummary, Quantiles, StoragePlace, StorageSummary, Summary
 from int_analyzer.report import figure
 from int_analyzer.report.grid import Grid
 
-_MOST = 5
+_NAMED = 3
 
 
-def storage_lines(storage: StorageSummary) -> Iterator[tuple[str, str]]:
+def work_headline(summary: Summary) -> tuple[str, str]:
+    """The answer in one line, and its style: which hosts are slow, or may be."""
+    if summary.storage is None and not summary.jobs and (summary.messages is None or not summary.messages.judged):
+        return "NO JOBS  neither storage I/O nor a collective shows in the RoCEv2 messages", "bold yellow"
+    for label, word, style in (("slow", "SLOW HOST", "bold magenta"), ("suspect", "SUSPECT HOST", "bold yellow")):
+        named = [host.name or host.host for host in summary.hosts if host.label == label]
+        if named:
+            more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+            return f"{word}{'' if len(named) == 1 else 'S'}  {', '.join(named[:_NAMED])}{more}, of {len(summary.hosts)}", style
+    return f"NO SLOW HOST  among {len(summary.hosts)}", "bold green"
+
+
+def storage_lines(storage: StorageSummary, most: int) -> Iterator[tuple[str, str]]:
     """(label, text) of every line of the section; a label is empty where the line continues the one before."""
     ends = f"{figure.things(len(storage.hosts), 'host')}, {figure.things(len(storage.targets), 'target')}"
     measured = f"{figure.count(storage.writes)} writes and {figure.count(storage.reads)} reads measured"
-    yield "commands", f"{figure.count(storage.commands)} ({ends}), {measured}; medians:"
+    yield "commands", f"{figure.count(storage.commands)} ({ends}), {measured}; medians of"
+    yield "", "DPL (the host prepares), RTT (the network) and DAL (the target answers):"
     for label, places in (("hosts", storage.hosts), ("targets", storage.targets)):
-        yield from _place_lines(label, places)
+        yield from _place_lines(label, places, most)
     for position, note in enumerate(storage.notes):
         yield "" if position else "but", note
 
 
-def _place_lines(label: str, places: list[StoragePlace]) -> Iterator[tuple[str, str]]:
+def _place_lines(label: str, places: list[StoragePlace], most: int) -> Iterator[tuple[str, str]]:
     """Those that are not healthy first, then those with the longest segment."""
     ranked = sorted(places, key=lambda place: (place.verdict == "healthy", -max(_p50(place.dpl), _p50(place.rtt), _p50(place.dal))))
     grid = Grid()
-    for place in ranked[:_MOST]:
+    for place in ranked[:most]:
         grid.add(
             place.host or place.target or "",
             place.verdict,
@@ -35,14 +48,14 @@ def _place_lines(label: str, places: list[StoragePlace]) -> Iterator[tuple[str, 
         )
     for position, line in enumerate(grid.lines()):
         yield "" if position else label, line
-    if len(places) > _MOST:
-        yield "", f"and {len(places) - _MOST} more"
-    for place in ranked[:_MOST]:
+    if len(places) > most:
+        yield "", f"and {len(places) - most} more"
+    for place in ranked[:most]:
         if place.reason:
             yield "", f"{place.host or place.target}: {place.reason}"
 
 
-def job_lines(job: JobSummary) -> Iterator[tuple[str, str]]:
+def job_lines(job: JobSummary, most: int) -> Iterator[tuple[str, str]]:
     """(label, text) of the lines of one job."""
     labels = Counter(member.label for member in job.members)
     known = f"group {job.group}" if job.group is not None else "inferred from its traffic"
@@ -59,10 +72,10 @@ def job_lines(job: JobSummary) -> Iterator[tuple[str, str]]:
     if job.balance is not None:
         yield "balance", f"{job.balance:.2f} (largest ÷ mean of the bytes received)"
     troubled = [member for member in job.members if member.label != "healthy"]
-    for position, member in enumerate(troubled[:_MOST]):
+    for position, member in enumerate(troubled[:most]):
         yield "" if position else "members", _member(member)
-    if len(troubled) > _MOST:
-        yield "", f"and {len(troubled) - _MOST} more"
+    if len(troubled) > most:
+        yield "", f"and {len(troubled) - most} more"
     if job.slow_messages:
         yield "messages", f"{figure.things(job.slow_messages, 'slow message')}, {figure.duration(job.delay_ns)} longer than usual in all"
     for position, note in enumerate(job.notes):

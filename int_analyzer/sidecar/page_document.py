@@ -126,7 +126,7 @@ def _finding(entry: dict[str, Any]) -> dict[str, Any]:
     return {
         **entry,
         "place": figure.place(entry["node"], entry["port"], entry["queue"]),
-        "trouble": figure.trouble(entry["role"], entry["peak_depth"], entry["peak_latency"]),
+        "trouble": figure.trouble_of(entry["role"], entry["peak_depth"] is not None or entry["peak_latency"] is not None),
         "evidence_from": figure.clock(entry["evidence_from_ns"]),
         "since": figure.clock(entry["start_ns"]),
         "lasted": figure.duration(entry["end_ns"] - entry["start_ns"]),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from int_analyzer.analysis.wording import percent
 from int_analyzer.sidecar.outbox import Outbox, checked_url
 from int_analyzer.sidecar.track import END, Event
 
@@ -42,7 +43,7 @@ def notification(event: Event, url: str) -> dict[str, Any]:
     annotations = {
         "summary": f"node {finding['node']} port {finding['port']}: {finding['cause']}",
         "description": "; ".join(finding["evidence"]),
-        "culprits": "; ".join(f"{flow['share']:.0%} {flow['flow']}" for flow in finding["culprits"]),
+        "culprits": "; ".join(f"{percent(flow['share'])} {flow['flow']}" for flow in finding["culprits"]),
         "confidence": f"{finding['confidence']:.2f}",
     }
     status = "resolved" if ended else "firing"

@@ -13,6 +13,7 @@ from int_analyzer.analysis.hosts.trouble import SLOW_COMPUTE
 from int_analyzer.analysis.outside.outside_summary import JobBound
 from int_analyzer.analysis.outside.testimony import REFUTED, SUPPORTED
 from int_analyzer.analysis.summary import Finding, JobSummary
+from int_analyzer.analysis.wording import percent
 from int_analyzer.evidence.series import Counters
 from int_analyzer.profile import Profile
 
@@ -62,7 +63,7 @@ def _weighed(profile: Profile, finding: Finding, jobs: Sequence[JobSummary], cou
     if finding.node not in known or not others:
         return finding
     own, usual = known[finding.node], float(np.median(others))
-    told = f"its GPUs are busy {own:.0%} of the time, those of {len(others)} other members {usual:.0%} in the median"
+    told = f"its GPUs are busy {percent(own)} of the time, those of {len(others)} other members {percent(usual)} in the median"
     if own >= usual + CLEARLY:
         sure = BEST - max(BEST - finding.confidence, 0) * SUPPORTED
         return replace(finding, confidence=round(sure, 3), evidence=[*finding.evidence, f"{told}: it computes while they wait"])
@@ -73,12 +74,12 @@ def _weighed(profile: Profile, finding: Finding, jobs: Sequence[JobSummary], cou
 
 
 def _bound(stalled: float, communication: float | None) -> tuple[str, str]:
-    waits = f"GPUs are stalled {stalled:.0%} of the time"
+    waits = f"GPUs are stalled {percent(stalled)} of the time"
     if stalled <= COMPUTE_BOUND:
         return COMPUTE, f"{waits}: a faster network would win no more than that"
     if communication is None:
         return MIXED, f"{waits}; how much of it is communication is not known"
-    sends = f"{waits}, and messages are under way {communication:.0%} of it"
+    sends = f"{waits}, and messages are under way {percent(communication)} of it"
     if stalled < NETWORK_BOUND:
         return MIXED, sends
     if communication >= stalled / 2:
