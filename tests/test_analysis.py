@@ -288,6 +288,34 @@ def test_where_few_are_seen_to_wait_a_port_fills_what_it_sends_to_at_other_times
     assert (1, 101, role) in named(summary) and (3, 201, "root") in named(summary)
 
 
+@pytest.mark.parametrize(("deep", "role"), [((42, 50, 58), "victim"), ((), "root"), ((42,), "root")])
+def test_where_few_packets_are_seen_a_slow_port_may_wait_for_one_by_way_of_a_third(deep: tuple[int, ...], role: str) -> None:
+    """Port 101 of leaf 1 is slow for packets to leaf 2; port 3 of spine 11, which it fills, is seen now and then from 40 to 60 ms."""
+    traffic = Traffic()
+    background(traffic)
+    slow, full = stopping(40, 60, (60_000, 480_000)), during(40, 80, (60_000, 6_000))
+    traffic.stream(0, 100, 4, lambda at: path(2, 12, 3, 201, host=full(at)), flow=("h2", "x", 1))
+    for begin in range(0, 60, 2):
+        traffic.packet(begin * MS, *path(1, 11, 2, 202, up=slow(begin)), flow=("h1", "y", 1))
+    for leaf in (1, 2):
+        traffic.stream(0, 30, 1, lambda _, leaf=leaf: path(leaf, 11, 3, 201), flow=(f"h{leaf}", "x", 2))
+    for at in deep:
+        traffic.packet(at * MS, *path(2, 11, 3, 201, down=(60_000, 480_000), host=full(at)), flow=("h2", "x", 2))
+    summary = summarise(traffic.view(), TENTH)
+    assert set(named(summary)) == {(3, 201, "root"), (1, 101, role)}
+    if role == "victim":
+        assert any("walk ends at node 3 port 201" in sentence for sentence in summary.findings[1].evidence)
+
+
+def test_a_queue_that_is_full_from_the_first_packet_to_the_last_empties_no_faster_for_that() -> None:
+    traffic = Traffic()
+    background(traffic)
+    full = stopping(0, 100, (60_000, 480_000))
+    traffic.stream(0, 100, 20, lambda at: path(1, 11, 3, 201, down=full(at), host=full(at)))
+    summary = summarise(traffic.view(), TENTH)
+    assert named(summary) == [(3, 201, "root"), (11, 3, "victim")]
+
+
 def test_queues_that_wait_for_each_other_in_a_circle_end_the_walk() -> None:
     traffic = Traffic()
     background(traffic)

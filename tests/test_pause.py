@@ -95,7 +95,7 @@ def test_a_queue_that_is_not_known_to_be_held_up_may_have_paused_a_host_unless_i
 def test_holds_are_the_congested_queues_at_the_first_node_of_each_host(name: str) -> None:
     view, profile = viewed(name, SEED, SECONDS)
     summary, _ = examine(view, profile)
-    congestions, _ = find_congestion(view, queue_units(view, profile), profile.thresholds)
+    congestions, *_ = find_congestion(view, queue_units(view, profile), profile.thresholds)
     holds = find_holds(view, congestions, findings_by_queue(view, summary.findings))
     assert holds
     for hold in holds:

@@ -229,7 +229,7 @@ def test_a_simulated_chain_of_back_pressure_is_answered_right() -> None:
 
 @simulated
 def test_an_analysis_without_the_wait_for_walk_scores_worse(monkeypatch: pytest.MonkeyPatch) -> None:
-    def everything_is_a_root(view: Any, congestions: Any, crossed: Any, drains: Any) -> dict[int, Place]:
+    def everything_is_a_root(view: Any, congestions: Any, crossed: Any, drains: Any, faint: Any) -> dict[int, Place]:
         return {entry.queue: Place("root", entry.queue, {}, 0.0, None, False) for entry in congestions}
 
     monkeypatch.setattr(summarising, "place_all", everything_is_a_root)
@@ -241,8 +241,8 @@ def test_an_analysis_without_the_wait_for_walk_scores_worse(monkeypatch: pytest.
 def test_an_analysis_with_roots_and_victims_swapped_scores_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     right = summarising.place_all
 
-    def swapped(view: Any, congestions: Any, crossed: Any, drains: Any) -> dict[int, Place]:
-        places = right(view, congestions, crossed, drains)
+    def swapped(view: Any, congestions: Any, crossed: Any, drains: Any, faint: Any) -> dict[int, Place]:
+        places = right(view, congestions, crossed, drains, faint)
         roots = [queue for queue, place in places.items() if place.role == "root"]
         victims = [queue for queue, place in places.items() if place.role == "victim"]
         return {

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -118,14 +118,25 @@ class Congestion:
         return shared / self.duration_ns
 
 
-def find_congestion(view: View, units: QueueUnits, thresholds: Thresholds) -> tuple[list[Congestion], list[Congestion]]:
-    """All congested queues, in the order of the queues; and those that would be, did their hop latency not speak against it."""
-    found = [*_by_depth(view, units, thresholds), *_by_latency(view, units, thresholds)]
-    found.sort(key=lambda congestion: congestion.queue)
-    refuted = [_contradicted_by_latency(units, congestion) for congestion in found]
-    return [entry for entry, no in zip(found, refuted, strict=True) if not no], [
-        entry for entry, no in zip(found, refuted, strict=True) if no
-    ]
+class Congestions(NamedTuple):
+    """All congested queues, in the order of the queues; those that would be, did their hop latency not speak against it; and those of
+    which too little is seen, or too short, to be called congested, but deep: with them it can be explained what others wait for."""
+
+    found: list[Congestion]
+    refuted: list[Congestion]
+    faint: list[Congestion]
+
+
+def find_congestion(view: View, units: QueueUnits, thresholds: Thresholds) -> Congestions:
+    """Every queue that is deep, or slow, at some time."""
+    deep, faint = _by_depth(view, units, thresholds)
+    found = sorted([*deep, *_by_latency(view, units, thresholds)], key=lambda congestion: congestion.queue)
+    refuted = {entry.queue for entry in found if _contradicted_by_latency(units, entry)}
+    return Congestions(
+        [entry for entry in found if entry.queue not in refuted],
+        [entry for entry in found if entry.queue in refuted],
+        [entry for entry in faint if not _contradicted_by_latency(units, entry)],
+    )
 
 
 def contradicted(view: View) -> Array:
@@ -184,19 +195,20 @@ class _Measure:
         return others_median(self.calm, self.judged, self.unit, COMPARABLE_QUEUES)
 
 
-def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Congestion]:
+def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> tuple[list[Congestion], list[Congestion]]:
     queues, buckets = view.queues, view.buckets
     judged = queues.depth_count > 0
     candidates = np.flatnonzero(judged & (queues.depth_max > units.depth_floor))
     if len(candidates) == 0:
-        return []
+        return [], []
     unit = np.unique(
         np.array([f"{name} {factor}" for name, factor in zip(units.depth_unit, units.depth_factor, strict=True)]), return_inverse=True
     )[1]
     measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, unit)
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
     latency, (watched, silent) = _Latency(view, units), _watched(view)
-    found = []
+    found: list[Congestion] = []
+    faint: list[Congestion] = []
     for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
         floor = float(units.depth_floor[queue])
         # A queue that hardly ever empties has no calm time of its own to be measured by.
@@ -212,18 +224,19 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
             baseline = max(own, fabric if compared else 0.0)
             threshold = max(floor, baseline * thresholds.factor)
         hot = means > threshold
-        episodes = []
+        episodes: list[Episode] = []
+        others: list[Episode] = []
         for run in _runs(hot, COLD_BUCKETS):
             episode = _depth_episode(view, (first + run[0], first + run[1]), threshold)
             in_run = means[run[0] : run[1] + 1]
             lasting = int((in_run > threshold).sum()) >= LASTING_BUCKETS or in_run.max() >= OUTSTANDING * threshold
-            if episode.above >= thresholds.minimum_packets and (lasting or units.depth_given):
-                episodes.append(episode)
-        if not episodes:
+            enough = episode.above >= thresholds.minimum_packets and (lasting or units.depth_given)
+            (episodes if enough else others).append(episode)
+        if not episodes and not others:
             continue
-        congestion = _congestion(view, queue, measure, baseline, threshold, compared, episodes, first + np.flatnonzero(hot))
-        found.append(replace(congestion, calm=calm, rise=latency.rise(congestion.rows, queue, settled)))
-    return found
+        congestion = _congestion(view, queue, measure, baseline, threshold, compared, episodes or others, first + np.flatnonzero(hot))
+        (found if episodes else faint).append(replace(congestion, calm=calm, rise=latency.rise(congestion.rows, queue, settled)))
+    return found, faint
 
 
 def _watched(view: View) -> tuple[Array, Array]:

@@ -14,6 +14,8 @@ from int_analyzer.profile import Profile
 
 FULL, SLOW = 0.8, 0.6
 """Drain rate ÷ link speed: from when a port does what it can, and below which something keeps it from that."""
+NEARLY_EMPTY = 0.05
+"""Of the mean depth of a congested queue, the depth at which packets hardly wait."""
 STEADY = 0.002
 """So near to their median are the drain rates of most buckets of a link that is slow. Those of a paused port differ by more: it stops and
 goes on some 30 times in a bucket of 1 ms, and only because a bucket may begin with a stop or not they differ by a hundredth or two."""
@@ -27,7 +29,7 @@ STEADY_WIDTH_NS = 1_000_000
 class Drains:
     """Drain rates of queues, those of which the depth is known in bytes and the latency in ns.
 
-    A packet that finds `depth` bytes before it waits until these have left: the wait is what its latency is above the queue's lowest.
+    A packet that finds `depth` bytes before it waits until these have left: the wait is what its latency is above that in an empty queue.
     """
 
     view: View
@@ -67,9 +69,18 @@ class Drains:
 
     def _sums(self, congestion: Congestion, rows: Any) -> tuple[Any, Any]:
         """Depth and wait of the packets of each bucket, raw."""
-        buckets, queues = self.view.buckets, self.view.queues
-        least = queues.latency_histograms.quantile(congestion.queue, 0.0)
+        buckets, least = self.view.buckets, self._when_empty(congestion)
         # Packets with both: a sum of one over the packets of the other would be no mean.
         both = buckets.depth_count[rows] == buckets.latency_count[rows]
         waited = buckets.latency_sum[rows] - buckets.latency_count[rows] * least
         return np.where(both, buckets.depth_sum[rows], 0.0), np.where(both, waited, 0.0)
+
+    def _when_empty(self, congestion: Congestion) -> float:
+        """Latency where nothing waits, raw: the lowest of the queue, unless it is never nearly empty, else of its node; 0 if unknown."""
+        queues, queue, rows = self.view.queues, congestion.queue, congestion.rows
+        lowest = float(queues.latency_histograms.quantile(queue, 0.0))
+        mean = float(self.view.buckets.depth_sum[rows].sum()) / max(1, int(self.view.buckets.depth_count[rows].sum()))
+        if float(queues.depth_histograms.quantile(queue, 0.0)) <= NEARLY_EMPTY * mean:
+            return lowest
+        alike = (queues.node_id == queues.node_id[queue]) & (queues.latency_count > 0) & (np.arange(len(queues.node_id)) != queue)
+        return min(lowest, float(queues.latency_histograms.quantiles((0.0,), rows=np.flatnonzero(alike)).min())) if alike.any() else 0.0

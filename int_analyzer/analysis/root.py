@@ -7,6 +7,7 @@ what waits there is for other places. So a port that hardly empties waits for th
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,8 +89,9 @@ def place_all(
     congestions: list[Congestion],
     crossed: dict[int, list[tuple[int, int]]],
     drains: Drains,
+    faint: Sequence[Congestion] = (),
 ) -> dict[int, Place]:
-    """The place of every congested queue, by queue.
+    """The place of every congested queue, by queue. `faint`: queues of which too little is seen to be called congested.
 
     A queue that empties at the speed of its link is held up by nobody, wherever its packets go on to. Nor is one that is as slow while
     all is calm behind it, or that is slow without ever stopping: two faults may lie on one path.
@@ -103,6 +105,8 @@ def place_all(
     steady: dict[int, float] = {}
     following: dict[int, int] = {}
     filling = _Filling(view, by_queue, crossed)
+    bridges = _bridges(view, faint, by_queue, crossed)
+    by_way = _Filling(view, by_queue | {entry.queue: entry for entry in faint if entry.queue in bridges}, crossed)
     for congestion in congestions:
         queue, drain = congestion.queue, drains.share(congestion)
         waits[queue], last_seen[queue] = _waits_for(view, congestion, by_queue, crossed)
@@ -118,6 +122,8 @@ def place_all(
                 following[queue] = _heaviest(waits[queue])
         elif drain is not None:
             by = filling.filled_by(congestion) if drain < SLOW else None
+            if by is None and drain < SLOW and congestion.above < FEWEST_WAITING:
+                by = by_way.filled_by(congestion)
             if by is not None:
                 paused[queue] = Paused(drain, *by)
                 following[queue] = by[0]
@@ -128,7 +134,7 @@ def place_all(
                 following[queue] = _heaviest(waits[queue])
     places = {}
     for queue, waits_for in waits.items():
-        root, circle = _walk(queue, following, by_queue)
+        root, circle = _walk(queue, bridges | following, by_queue)
         role = ROOT if root == queue else VICTIM
         places[queue] = Place(
             role, root, waits_for, last_seen[queue], held.get(queue), circle, paused.get(queue), alone.get(queue), steady.get(queue)
@@ -157,6 +163,18 @@ def _drain_alone(
     return drains.share(congestion, congestion.rows[calm])
 
 
+def _bridges(
+    view: View, faint: Sequence[Congestion], by_queue: dict[int, Congestion], crossed: dict[int, list[tuple[int, int]]]
+) -> dict[int, int]:
+    """For each of the faint queues that wait for a congested one: which."""
+    found = {}
+    for entry in faint:
+        waits, _ = _waits_for(view, entry, by_queue, crossed)
+        if sum(waits.values()) >= VICTIM_SHARE:
+            found[entry.queue] = _heaviest(waits)
+    return found
+
+
 class _Filling:
     """Where the packets come from that wait in congested queues."""
 
@@ -177,10 +195,19 @@ class _Filling:
             share = shares.get(queue, 0.0)
             if share * len(shares) >= FILLS:
                 found.append((share, after))
-        if congestion.overlap(*(self._by_queue[after] for _, after in found)) < OVERLAP:
+        if self._together(congestion, [after for _, after in found]) < OVERLAP:
             return None
-        share, after = max(found, key=lambda entry: (congestion.overlap(self._by_queue[entry[1]]) >= OVERLAP, entry))
+        share, after = max(found, key=lambda entry: (self._together(congestion, [entry[1]]) >= OVERLAP, entry))
         return after, share
+
+    def _together(self, congestion: Congestion, others: list[int]) -> float:
+        """Share of the buckets in which a queue is seen to be congested in which one of the others is, too."""
+        starts = self._view.buckets.start_ns[congestion.rows]
+        both = np.zeros(len(starts), dtype=np.bool_)
+        for other in others:
+            for episode in self._by_queue[other].episodes:
+                both |= (starts >= episode.start_ns) & (starts < episode.end_ns)
+        return float(both.mean())
 
     def alone_fills(self, queue: int) -> bool:
         """Whether nearly all that waits in some congested queue came from this one."""

@@ -69,7 +69,7 @@ def examine(
     profile = profile if profile is not None else Profile()
     units = queue_units(view, profile)
     quantiles = queue_quantiles(view, units)
-    congestions, refuted = find_congestion(view, units, profile.thresholds)
+    congestions, refuted, faint = find_congestion(view, units, profile.thresholds)
     envelopes = Envelopes(view, profile)
     places = place_nodes(envelopes)
     latencies, faults = measure_links(envelopes, places)
@@ -79,7 +79,7 @@ def examine(
         lossy = weigh_link(view, profile, lossy, losses, counters)
     differences = find_differences(view)
     messages = without_strays(view, match_marks(view.journal))
-    findings = with_loss(view, profile, _findings(view, profile, units, congestions), lossy, messages)
+    findings = with_loss(view, profile, _findings(view, profile, units, congestions, faint), lossy, messages)
     findings = with_differences(profile, findings, differences)
     work = find_work(view, profile, findings, messages)
     findings = with_hosts(profile, findings, work.troubles)
@@ -108,12 +108,12 @@ def examine(
     return summary, slow
 
 
-def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion]) -> list[Finding]:
+def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion], faint: list[Congestion]) -> list[Finding]:
     if not congestions:
         return []
     crossed = crossings(view)
     drains = Drains(view, profile, units)
-    places = place_all(view, congestions, crossed, drains)
+    places = place_all(view, congestions, crossed, drains, faint)
     reach = reach_of_ports(view)
     busy = frozenset((int(view.queues.node_id[entry.queue]), int(view.queues.port[entry.queue])) for entry in congestions)
     usable = ~contradicted(view) & (view.queues.latency_count > 0)
