@@ -16,7 +16,6 @@ from int_analyzer.analysis.summarise import examine
 from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
 from int_analyzer.errors import SourceError
 from int_analyzer.evidence.source import CounterSource, read_counters
-from int_analyzer.fold.quality import TIME_BACKWARDS
 from int_analyzer.fold.state import State
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile
@@ -254,8 +253,5 @@ def _fold(reading: Reading, batches: Iterable[Batch]) -> View:
 def _merged(whole: State | None, state: State) -> State:
     if whole is None:
         return state
-    backwards = whole.quality.counters[TIME_BACKWARDS] + state.quality.counters[TIME_BACKWARDS]
     whole.merge(state)
-    # that another capture begins again is no time that goes backwards
-    whole.quality.counters[TIME_BACKWARDS] = backwards
     return whole

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tomllib
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -14,6 +15,7 @@ from http_double import Asked, Double, answering
 
 from int_analyzer.counter import METRICS
 from int_analyzer.errors import EvidenceError, ProfileError
+from int_analyzer.evidence import prometheus as prometheus_module
 from int_analyzer.evidence.csv_file import CsvFile
 from int_analyzer.evidence.place import Places
 from int_analyzer.evidence.prometheus import MOST_POINTS, Prometheus
@@ -266,6 +268,7 @@ def test_it_is_not_asked_for_what_is_to_come() -> None:
             "symbol_errors: no matrix of readings",
         ),
         ((200, ["no document"]), "symbol_errors: no answer of a Prometheus"),
+        ((200, b"[" * 100_000), "symbol_errors: no answer of a Prometheus"),
     ],
 )
 def test_what_a_prometheus_refuses_is_told_in_one_line(answer: Any, message: str) -> None:
@@ -274,6 +277,25 @@ def test_what_a_prometheus_refuses_is_told_in_one_line(answer: Any, message: str
         with pytest.raises(EvidenceError, match=message) as told:
             source.read(NOW, NOW)
     assert "\n" not in str(told.value)
+
+
+class Trickle:
+    """An answer of which a byte comes now and then."""
+
+    def read1(self, most: int) -> bytes:
+        time.sleep(0.01)
+        return b" "
+
+
+def test_an_answer_that_is_too_large_or_does_not_end_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    with prometheus(**{QUERY: (200, b" " * (2 << 20))}) as server:
+        source = Prometheus(server.url, PROFILE)
+        monkeypatch.setattr(prometheus_module, "MOST_BYTES", 1 << 20)
+        with pytest.raises(EvidenceError, match="symbol_errors: an answer of more than 1 MiB: ask for fewer series, or a longer step"):
+            source.read(NOW, NOW)
+        monkeypatch.setattr(source, "_timeout", 0.2)
+        with pytest.raises(EvidenceError, match=r"an answer that takes more than 0\.2 s"):
+            source._body(Trickle(), "")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

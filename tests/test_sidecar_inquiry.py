@@ -102,14 +102,22 @@ def test_one_that_does_not_answer_is_counted_and_said_everywhere_and_its_last_an
     samples = {sample.name: sample.value for family in exposition.Exposition(sidecar).collect() for sample in family.samples}
     assert samples["int_analyzer_evidence_answers_total"] == 1 and samples["int_analyzer_evidence_faults_total"] > 1
     assert asking.counters is not None
-    monkeypatch.setattr(inquiry, "STALE_S", 0.0)
-    assert asking.counters is None
+    with monkeypatch.context() as later:
+        later.setattr(inquiry, "STALE_S", 0.0)
+        assert asking.counters is None
     # and once it answers again
     source.away = False
     until(lambda: not asking.fault)
     asking.close()
     asking.join(30)
     assert web.health_of(sidecar) == ("ok", [])
+
+
+def test_one_that_hangs_is_said_once_its_last_answer_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    asking = Inquiry(lambda: [Told()])
+    assert asking.fault == ""
+    monkeypatch.setattr(inquiry, "STALE_S", 0.0)
+    assert asking.describe() == "counters from outside: no answer for 0 s (0 failures so far)"
 
 
 def test_no_tick_waits_for_an_answer() -> None:

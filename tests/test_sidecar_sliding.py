@@ -16,6 +16,7 @@ from int_analyzer.capture import open_source
 from int_analyzer.columns import Columns
 from int_analyzer.decode import Decoder
 from int_analyzer.fold.state import State
+from int_analyzer.sidecar.lifetime import Lifetime
 from int_analyzer.sidecar.sliding import CAPACITY, GRACE_NS, JUMP_NS, OPEN, SLICES, STRETCHES, Sliding
 from int_analyzer.sidecar.track import CALM_AGAIN, CONFIRMED, HOLD_NS, ROLE_CONFIRMED, UNJUDGED, UPDATE_NS, Tracks
 
@@ -122,13 +123,16 @@ def test_the_last_minute_forgets_what_is_older() -> None:
 
 def test_lanes_together_are_one() -> None:
     timed = in_turn(CONGESTED)
-    sliding = Sliding(compiled=False)
+    sliding, lifetime = Sliding(compiled=False), Lifetime()
     lanes = [sliding.lane(), sliding.lane()]
     for number, entries in by_second(timed).items():
         for lane, part in zip(lanes, (entries[::2], entries[1::2]), strict=True):
             lane.fold(columns_of(part), 0, number + 1)
-        sliding.advance((number + 1) * SECOND + GRACE_NS)
+        for piece in sliding.advance((number + 1) * SECOND + GRACE_NS):
+            lifetime.add(piece)
     assert counted(sliding.last_ten()) == counted(state_of(timed))
+    # each goes forward in time, side by side
+    assert sliding.last_ten().view().counts["time_backwards"] == lifetime.counts()["counts"]["time_backwards"] == 0
 
 
 def test_a_slice_is_open_until_its_packets_can_have_come() -> None:

@@ -23,7 +23,7 @@ from traffic import CONGESTED, HEALTHY, ROOT, in_turn
 from int_analyzer.analysis.summary import Port, Quantiles, QueueSummary
 from int_analyzer.cli import main
 from int_analyzer.errors import SourceError
-from int_analyzer.sidecar import metric
+from int_analyzer.sidecar import assembly, metric
 from int_analyzer.sidecar.lifetime import BYTES, NODE, PACKETS, PORT
 from int_analyzer.sidecar.page_document import darkest
 from int_analyzer.sidecar.server import Listening, Server
@@ -221,6 +221,15 @@ def test_what_a_source_cannot_do_although_it_was_asked_for_is_degraded(congested
     assert health_of(congested) == ("ok", [])
     monkeypatch.setattr(congested.workers[0].intake, "unmet", "no hardware timestamps: the interface's clock is +37 s from this machine's")
     assert health_of(congested) == ("degraded", ["replay: no hardware timestamps: the interface's clock is +37 s from this machine's"])
+
+
+def test_a_thread_that_keeps_rights_is_degraded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    sidecar, _ = replayed(in_turn(HEALTHY))
+    for keeping, told in ((0, []), (1, ["1 thread with rights that the sidecar gave up"])):
+        monkeypatch.setattr(assembly, "drop_privileges", lambda keeping=keeping: keeping)
+        assembly._drop_privileges(sidecar)
+        assert health_of(sidecar) == ("degraded" if told else "ok", told)
+        assert capsys.readouterr().err.splitlines() == told
 
 
 def test_where_no_port_stands_out_none_is_dark() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,6 +32,9 @@ ProfileOption = Annotated[
         "Without it detection is by structure and values stay raw.",
         show_default=False,
     ),
+]
+SpeedOption = Annotated[
+    float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
 ]
 
 
@@ -110,3 +114,11 @@ def polling_from(connections: str) -> Polling | None:
         return parse_polling(connections)
     except ValueError as error:
         raise typer.BadParameter(f"--connections: {error}") from error
+
+
+def check_sources(interfaces: Sequence[str] | None, reports: Sequence[str] | None, replay: str | None, speed: float) -> None:
+    """Raise BadParameter unless packets come from somewhere, live or replayed."""
+    if bool(interfaces or reports) == (replay is not None):
+        raise typer.BadParameter("give --interface or --reports (or both), or else --replay")
+    if not speed > 0:
+        raise typer.BadParameter("--speed is a number above 0, or inf")

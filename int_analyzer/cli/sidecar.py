@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from int_analyzer.cli.argument import ConnectionsOption, ProfileOption, polling_from
+from int_analyzer.cli.argument import ConnectionsOption, ProfileOption, SpeedOption, check_sources, polling_from
 from int_analyzer.cli.evidence import CountersOption, PrometheusOption, PrometheusTokenOption, evidence_from
+from int_analyzer.live.privilege import forgo_library_threads
 
 if TYPE_CHECKING:
     from int_analyzer.evidence.source import CounterSource
@@ -52,9 +53,7 @@ def sidecar(
     replay: Annotated[
         str | None, typer.Option("--replay", metavar="FILE", help="Read a capture as if it came in now.", show_default=False)
     ] = None,
-    speed: Annotated[
-        float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
-    ] = 1.0,
+    speed: SpeedOption = 1.0,
     connections: ConnectionsOption = "auto",
     profile: ProfileOption = None,
     counters: CountersOption = None,
@@ -99,11 +98,8 @@ def sidecar(
 
     Every second the last ten are judged. SIGTERM stops it, SIGHUP reads the profile again. docs/sidecar.md says what it writes.
     """
-    live = bool(interface or reports)
-    if live == (replay is not None):
-        raise typer.BadParameter("give --interface or --reports (or both), or else --replay")
-    if not speed > 0:
-        raise typer.BadParameter("--speed is a number above 0, or inf")
+    check_sources(interface, reports, replay, speed)
+    forgo_library_threads()
     from int_analyzer.live import timestamp
     from int_analyzer.sidecar import assembly
     from int_analyzer.sidecar.server import Listening

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from int_analyzer.cli.argument import ConnectionsOption, ProfileOption, polling_from
+from int_analyzer.cli.argument import ConnectionsOption, ProfileOption, SpeedOption, check_sources, polling_from
+from int_analyzer.live.privilege import forgo_library_threads
 
 EXAMPLES = """Examples:
 
@@ -28,9 +29,7 @@ def top(
     replay: Annotated[
         str | None, typer.Option("--replay", metavar="FILE", help="Read a capture as if it came in now.", show_default=False)
     ] = None,
-    speed: Annotated[
-        float, typer.Option("--speed", metavar="X", help="Capture seconds per second of a replay; inf: as fast as it can be read.")
-    ] = 1.0,
+    speed: SpeedOption = 1.0,
     connections: ConnectionsOption = "auto",
     profile: ProfileOption = None,
     output: Annotated[
@@ -41,10 +40,8 @@ def top(
 
     It is the sidecar with a screen. Where standard output is no terminal, the last second is printed.
     """
-    if bool(interface or reports) == (replay is not None):
-        raise typer.BadParameter("give --interface or --reports (or both), or else --replay")
-    if not speed > 0:
-        raise typer.BadParameter("--speed is a number above 0, or inf")
+    check_sources(interface, reports, replay, speed)
+    forgo_library_threads()
     from int_analyzer.sidecar import assembly
 
     assembly.run(

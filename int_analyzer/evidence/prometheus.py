@@ -23,7 +23,10 @@ MARGIN_SECONDS = 300.0
 MOST_POINTS = 11_000
 """A Prometheus gives no more readings of a series at once."""
 TIMEOUT_SECONDS = 30.0
-_LONGEST_REASON = 200
+"""For every wait, and for the whole of an answer: one that trickles ends, too."""
+MOST_BYTES = 64 << 20
+"""Of an answer: two million readings. A longer one is not taken."""
+_LONGEST_REASON, _MOST_OF_REASON = 200, 1 << 16
 NO_VALUE = "no-value"
 
 
@@ -100,17 +103,29 @@ class Prometheus:
         of = f"{query.metric.name}: " if query is not None else ""
         try:
             with _OPENER.open(request, timeout=self._timeout) as answer:
-                document = json.load(answer)
+                document = json.loads(self._body(answer, of))
         except urllib.error.HTTPError as error:
             with error:
-                raise EvidenceError(self._url, f"{of}HTTP {error.code} {error.reason}{_reason(error.read())}") from error
-        except (OSError, ValueError, http.client.HTTPException) as error:
+                raise EvidenceError(self._url, f"{of}HTTP {error.code} {error.reason}{_reason(error.read(_MOST_OF_REASON))}") from error
+        except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
             # URLError is an OSError whose reason is another one
             reason = getattr(error, "reason", None) or error
             raise EvidenceError(self._url, f"{of}no answer of a Prometheus: {reason}") from error
         if not isinstance(document, dict) or document.get("status") != "success":
             raise EvidenceError(self._url, f"{of}no answer of a Prometheus")
         return document.get("data")
+
+    def _body(self, answer: http.client.HTTPResponse, of: str) -> bytes:
+        """All of an answer, if that is not too much and does not take too long."""
+        body = bytearray()
+        deadline = time.monotonic() + self._timeout
+        while part := answer.read1(1 << 20):
+            body += part
+            if len(body) > MOST_BYTES:
+                raise EvidenceError(self._url, f"{of}an answer of more than {MOST_BYTES >> 20} MiB: ask for fewer series, or a longer step")
+            if time.monotonic() > deadline:
+                raise EvidenceError(self._url, f"{of}an answer that takes more than {self._timeout:g} s")
+        return bytes(body)
 
 
 def _is_address(url: str) -> bool:

@@ -31,7 +31,6 @@ from int_analyzer.fold.quality import (
     LAST_NS,
     LINKS_IGNORED,
     OPCODE,
-    OPENING_NS,
     PACKETS,
     PATHS_IGNORED,
     ROCE_PACKETS,
@@ -320,8 +319,6 @@ def _count_packet(
     counters[BYTES] += size
     counters[HOPS] += count
     if time > 0:
-        if counters[OPENING_NS] == 0:
-            counters[OPENING_NS] = time
         if time < counters[CLOSING_NS]:
             counters[TIME_BACKWARDS] += 1
         counters[CLOSING_NS] = time

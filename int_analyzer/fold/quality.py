@@ -32,15 +32,14 @@ from int_analyzer.status import STATUSES, WARNINGS
     STREAMS_IGNORED,
     FIRST_NS,
     LAST_NS,
-    OPENING_NS,
     CLOSING_NS,
     LINKS_IGNORED,
     MISSED,
     COPIES,
-) = range(22)
+) = range(21)
 ICRC = 24
-"""ICRC + state (schema.ICRC_STATES) counts RoCEv2 packets. FIRST_NS and LAST_NS are the extremes, OPENING_NS and CLOSING_NS the times of
-the first and last packets that have one; MISSED are packets that a live capture let go of: nothing else is known of them. COPIES are
+"""ICRC + state (schema.ICRC_STATES) counts RoCEv2 packets. FIRST_NS and LAST_NS are the extremes, CLOSING_NS the time of the last
+packet that has one; MISSED are packets that a live capture let go of: nothing else is known of them. COPIES are
 packets that were seen before at another mirror point (copies.py); HOPS has the hops of these once."""
 
 COUNTS = {
@@ -112,14 +111,12 @@ class Quality:
         self.counters[FIRST_NS] = NEVER
 
     def merge(self, other: Quality) -> None:
-        """Absorb other counters, of packets read after these."""
+        """Absorb other counters, of packets read after these or beside them, so that no time goes back where theirs begin."""
         mine, theirs = self.counters.copy(), other.counters
         self.counters += theirs
         self.counters[FIRST_NS] = min(mine[FIRST_NS], theirs[FIRST_NS])
         self.counters[LAST_NS] = max(mine[LAST_NS], theirs[LAST_NS])
-        self.counters[OPENING_NS] = mine[OPENING_NS] or theirs[OPENING_NS]
         self.counters[CLOSING_NS] = theirs[CLOSING_NS] or mine[CLOSING_NS]
-        self.counters[TIME_BACKWARDS] += 0 < theirs[OPENING_NS] < mine[CLOSING_NS]
 
     def copy(self) -> Quality:
         """An independent copy."""

@@ -294,10 +294,10 @@ class State:
         """Absorb another state: of packets later than these, or seen elsewhere; `other` stays what it is.
 
         The result is the state of the whole: exactly for everything but pairs and waits (which hops are elevated depends on what a queue
-        had seen before), the time of a path change between pieces if packets were seen halfway, path changes and duplicate sequence numbers
-        between pieces of one time, messages and gaps of RoCEv2 connections that lie across the boundary, packets that two mirror points
-        saw of which one is in each piece (they count twice), and what was forgotten for lack of room: so postcards of packets that
-        had left a full log are joined only if they are in its sample.
+        had seen before), that time went back between pieces, the time of a path change between pieces if packets were seen halfway, path
+        changes and duplicate sequence numbers between pieces of one time, messages and gaps of RoCEv2 connections that lie across the
+        boundary, packets that two mirror points saw of which one is in each piece (they count twice), and what was forgotten for lack of
+        room: so postcards of packets that had left a full log are joined only if they are in its sample.
         """
         self.settle()
         other.settle()

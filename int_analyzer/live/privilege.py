@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from pathlib import Path
 
 CAP_NET_RAW = 13
 _VERSION_3 = 0x20080522
@@ -11,8 +12,19 @@ _LAST_CAPABILITY = 63
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 24, 38, 47, 4
 
 
-def drop_privileges() -> None:
-    """Keep CAP_NET_RAW if it is there, and nothing else; never gain anything again. Of the calling thread and those it starts."""
+_TASKS = Path("/proc/self/task")
+
+
+def forgo_library_threads() -> None:
+    """Let numpy, if it is not loaded yet, begin no threads: they would keep what is dropped later, and have nothing to do here."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+
+def drop_privileges() -> int:
+    """Keep CAP_NET_RAW if it is there, and nothing else; never gain anything again. Of the calling thread and those it starts.
+
+    How many threads that began before, and cannot be reached from here, keep more.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(_LAST_CAPABILITY + 1):
         if capability != CAP_NET_RAW:
@@ -26,6 +38,16 @@ def drop_privileges() -> None:
     # effective, permitted, inheritable of the lower 32 capabilities, then of the upper
     kept = sets[1] & 1 << CAP_NET_RAW
     _call(libc.capset, header, (ctypes.c_uint32 * 6)(kept, kept, 0, 0, 0, 0))
+    return sum(_permitted(task) & ~(1 << CAP_NET_RAW) != 0 for task in _TASKS.iterdir())
+
+
+def _permitted(task: Path) -> int:
+    """Capabilities of a thread; none of one that has ended meanwhile."""
+    try:
+        lines = (task / "status").read_text(encoding="ascii", errors="replace").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next(int(line.split()[1], 16) for line in lines if line.startswith("CapPrm"))
 
 
 def _call(function: object, *arguments: object) -> None:

@@ -22,6 +22,7 @@ from int_analyzer.live.report_socket import ReportSocket, parse_address
 from int_analyzer.live.ring import Ring
 from int_analyzer.profile import Profile
 from int_analyzer.reading import is_large
+from int_analyzer.report import figure
 from int_analyzer.result import warm_up
 from int_analyzer.sidecar.checkpoint import Checkpoint
 from int_analyzer.sidecar.event_log import EventLog
@@ -93,7 +94,7 @@ def run(options: Options) -> None:
         tap = recorder.tap if recorder is not None else _untapped
         _open_live(sidecar, options, tap)
         if options.replay is None:
-            drop_privileges()
+            _drop_privileges(sidecar)
         # from here on threads may begin: each has the privileges of then
         _connect(sidecar, options, stack)
         if sidecar.inquiry is not None:
@@ -131,6 +132,14 @@ def run(options: Options) -> None:
             print(f"int-analyzer: {options.replay}: {damage}", file=sys.stderr)
         while options.stay and not sidecar.stopped and not signals.stopping(3600):
             continue
+
+
+def _drop_privileges(sidecar: Sidecar) -> None:
+    """Keep what capturing needs; say so where another thread keeps more."""
+    keeping = drop_privileges()
+    if keeping:
+        sidecar.concerns.append(f"{figure.things(keeping, 'thread')} with rights that the sidecar gave up")
+        print(sidecar.concerns[-1], file=sys.stderr)
 
 
 def compile_apart() -> None:

@@ -22,7 +22,7 @@ STALE_S = 60.0
 class Inquiry(threading.Thread):
     """Asks once at once, then every `every_s` seconds from its start on. sources: opens them anew for each time, by the profile of then.
 
-    answers and faults: how often one came, or did not; fault: why the last did not, "" if it came. Raises IntAnalyzerError for sources
+    answers and faults: how often one came, or did not. Raises IntAnalyzerError for sources
     that do not answer at the beginning.
     """
 
@@ -30,10 +30,10 @@ class Inquiry(threading.Thread):
         super().__init__(name="inquiry", daemon=True)
         self.answers = 0
         self.faults = 0
-        self.fault = ""
         self._sources = sources
         self._every_s = every_s
         self._now_ns = time.time_ns()
+        self._fault = ""
         self._stopping = threading.Event()
         self._answer: tuple[float, Counters | None] = (0.0, None)
         self._ask()
@@ -44,6 +44,12 @@ class Inquiry(threading.Thread):
         came, counters = self._answer
         return counters if time.monotonic() - came < STALE_S else None
 
+    @property
+    def fault(self) -> str:
+        """Why the last answer did not come, or that none has come for too long; "" if one came."""
+        age = time.monotonic() - self._answer[0]
+        return self._fault or ("" if age < STALE_S else f"no answer for {age:.0f} s")
+
     def reach(self, now_ns: int) -> None:
         """The capture clock has come to `now_ns`."""
         self._now_ns = now_ns
@@ -53,10 +59,10 @@ class Inquiry(threading.Thread):
         while not self._stopping.wait(self._every_s):
             try:
                 self._ask()
-                self.fault = ""
+                self._fault = ""
             except IntAnalyzerError as error:
                 self.faults += 1
-                self.fault = str(error)
+                self._fault = str(error)
 
     def close(self) -> None:
         """Ask no more; an answer that is under way is not waited for."""

@@ -72,8 +72,9 @@ class Sidecar:
 
     connections: which are followed, by `relief` if there is one; inquiry: what asks for counters from outside, if any does; stages: time
     and number of runs of what a tick does; reload_faults: profiles that were refused since the start; recent: the last events; on_second:
-    called with every second that was closed, and its state; on_notice: called with a line for the log; on_tick: called after a tick; over:
-    a replay has come to its end; stopped: because somebody asked for it.
+    called with every second that was closed, and its state; on_notice: called with a line for the log; on_tick: called after a tick;
+    concerns: what is wrong with the process for as long as it runs; over: a replay has come to its end; stopped: because somebody asked
+    for it.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class Sidecar:
         self.on_second: list[Callable[[int, State], None]] = [self.history.add]
         self.on_notice: list[Callable[[str], None]] = []
         self.on_tick: list[Callable[[int], None]] = []
+        self.concerns: list[str] = []
         self.over = False
         self.stopped = False
         self._load = Load()

@@ -107,6 +107,7 @@ def health_of(sidecar: Sidecar) -> tuple[str, list[str]]:
     if not sidecar.over and time.monotonic() - snapshot.published > STALE_S:
         failing.append(f"no tick for {time.monotonic() - snapshot.published:.0f} s")
     degraded = [f"{worker.intake.name}: {worker.intake.fault}" for worker in sidecar.workers if worker.intake.fault]
+    degraded += sidecar.concerns
     degraded += [f"{worker.intake.name}: {worker.intake.unmet}" for worker in sidecar.workers if worker.intake.unmet]
     degraded += [f"{type(sink).__name__}: {sink.fault}" for sink in sidecar.sinks if sink.fault]
     if sidecar.checkpoint is not None and sidecar.checkpoint.fault:
