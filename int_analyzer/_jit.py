@@ -6,8 +6,8 @@ the speed of C. What differs between the two (reading bytes, wrapping arithmetic
 replacement for compiled code; tests hold the pair against each other.
 
 The numba cache does not notice a change in a called function of another file, nor that indices are now to be checked, so its folder
-is keyed by a hash of all sources of this package and by the mode. Where that folder cannot be written nothing is kept: numba's own
-fallback, __pycache__, is keyed by neither. A cache file that cannot be loaded is removed and made anew.
+is keyed by a hash of all sources of this package and by the mode. Where that folder can only be read, what is there is used; where there is
+nothing, nothing is kept: numba's own fallback, __pycache__, is keyed by neither. A cache file that cannot be loaded is removed and made anew.
 
 Environment: NUMBA_DISABLE_JIT=1 makes `compiled` return its argument; NUMBA_BOUNDSCHECK=1 selects checked readings;
 INT_ANALYZER_CACHE names the cache folder.
@@ -22,7 +22,7 @@ import os
 import pickle
 import tempfile
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -176,18 +176,35 @@ def _compile(function: types.FunctionType, options: dict[str, Any]) -> Any:
     clone.__qualname__ = function.__qualname__
     clone.__module__ = function.__module__
     folder = cache_folder()
-    if options.get("cache") and cache_fault(folder):
+    closed = bool(options.get("cache") and cache_fault(folder))
+    if closed and next(folder.rglob("*.nbi"), None) is None:
         options = {**options, "cache": False}
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(folder)
     try:
-        dispatcher = numba.njit(nogil=True, _nrt=False, boundscheck=BOUNDSCHECK, **options)(clone)
+        with _unwritten() if closed else contextlib.nullcontext():
+            dispatcher = numba.njit(nogil=True, _nrt=False, boundscheck=BOUNDSCHECK, **options)(clone)
     finally:
         numba.config.CACHE_DIR = previous
     if options.get("cache"):
         _guard(dispatcher._cache, folder)
     dispatcher.get_call_template = _without_literals(dispatcher.get_call_template)
     return dispatcher
+
+
+@contextlib.contextmanager
+def _unwritten() -> Iterator[None]:
+    """Let numba take a folder that can only be read, as in an image of a container; what it cannot save it does without (`_guard`)."""
+    from numba.core import caching
+
+    # it had an underscore before numba 0.62
+    locator: Any = getattr(caching, "UserProvidedCacheLocator", None) or caching._UserProvidedCacheLocator
+    before = locator.ensure_cache_path
+    locator.ensure_cache_path = lambda self: None
+    try:
+        yield
+    finally:
+        locator.ensure_cache_path = before
 
 
 def _without_literals(get_call_template: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from int_analyzer import _jit
+from int_analyzer.live.privilege import raise_capture
 
 GOOD, LACKING, BROKEN = "ok", "lacking", "broken"
 
@@ -118,14 +119,14 @@ def _jit_check() -> Check:
 def _cache() -> Check:
     folder = _jit.cache_folder()
     fault = _jit.cache_fault(folder)
-    if fault:
+    kept = _jit.cached_kernels()
+    if fault and not kept:
         return Check(
             "kernel cache",
             LACKING,
             f"{folder}: {fault}",
             "nothing is kept and every long capture compiles anew, for some seconds; INT_ANALYZER_CACHE can name another folder",
         )
-    kept = _jit.cached_kernels()
     if not kept:
         return Check("kernel cache", GOOD, f"{folder}, empty: the first long capture compiles for some seconds (or run warmup)")
     broken = sorted(name for name, loadable in kept.items() if not loadable)
@@ -135,7 +136,7 @@ def _cache() -> Check:
     missing = [name for name in KERNELS if name not in kept]
     if missing:
         return Check("kernel cache", GOOD, f"{folder}, without {', '.join(missing)}: compiled when needed (or run warmup)")
-    return Check("kernel cache", GOOD, f"{folder}, filled")
+    return Check("kernel cache", GOOD, f"{folder}, filled{' (and only read)' if fault else ''}")
 
 
 def _capture_permission() -> Check:
@@ -143,6 +144,7 @@ def _capture_permission() -> Check:
     if family is None:
         return Check("live capture", LACKING, f"no packet sockets on {platform.system()}", "captures must be files or come by pipe")
     try:
+        raise_capture()
         socket.socket(family, socket.SOCK_RAW, 0).close()
     except OSError as error:
         return Check("live capture", LACKING, error.strerror or str(error), "needs root or CAP_NET_RAW; captures from files and pipes work")

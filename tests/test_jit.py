@@ -19,6 +19,9 @@ pytestmark = other_programs
 ROOT = Path(__file__).parent.parent
 PCAPS = ROOT / "pcaps"
 KERNEL = """
+import os
+import tempfile
+
 from int_analyzer import _jit
 from int_analyzer._jit import compiled, kernel
 
@@ -29,7 +32,15 @@ _jit._source_hash = lambda: "pinned"
 def triple(value):
     return value * 3
 
+def refuse(*arguments, **options):
+    raise OSError(30, "Read-only file system")
+
+read_only = bool(os.environ.get("READ_ONLY"))
+if read_only:
+    tempfile.TemporaryFile = refuse
 print(compiled(triple)(14))
+if read_only:
+    print("read from the cache:", sum(compiled(triple).stats.cache_hits.values()))
 """
 
 
@@ -87,6 +98,14 @@ def test_kernels_with_checked_indices_are_kept_by_themselves(script: Path, tmp_p
     for checked, said in (("0", "read\n"), ("1", "refused\n"), ("0", "read\n")):
         assert run(script, tmp_path / "cache", NUMBA_BOUNDSCHECK=checked) == said
     assert len(kept(tmp_path / "cache", ".nbi")) == 2
+
+
+def test_a_cache_that_can_only_be_read_is_used(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(script, tmp_path / "cache") == "42\n"
+    before = {path: path.stat().st_mtime_ns for path in (*kept(tmp_path / "cache", ".nbi"), *kept(tmp_path / "cache", ".nbc"))}
+    monkeypatch.setenv("READ_ONLY", "1")
+    assert run(script, tmp_path / "cache") == "42\nread from the cache: 1\n"
+    assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
 @pytest.mark.parametrize("ending", [".nbc", ".nbi"])

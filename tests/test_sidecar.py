@@ -45,6 +45,9 @@ class Heard:
         return [event.event for event in self.events]
 
 
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small disk")
+
+
 def replayed(timed: list[Timed], speed: float = float("inf"), profile: Path | None = None) -> tuple[Sidecar, list[Event]]:
     """Replay packets to their end."""
     heard = Heard()
@@ -244,6 +247,35 @@ def test_a_file_that_was_moved_away_is_begun_again_on_reload(tmp_path: Path) -> 
     sidecar.tell([event])
     log.close()
     assert log.fault == ""
+
+
+@needs_root
+def test_a_disk_that_was_full_holds_whole_lines_only(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", disk], check=True)
+    try:
+        log = EventLog(disk / "findings.jsonl")
+        log.take([Event("start", number, {"id": "2-2-0", "evidence": "x" * 3000}) for number in range(8)])
+        kept = (disk / "findings.jsonl").read_text().splitlines()
+        assert 0 < len(kept) < 8 and log.faults == 8 - len(kept) and "space" in log.fault
+        # logrotate
+        (disk / "findings.jsonl").unlink()
+        log.reopen()
+        log.take([Event("end", 9, {"id": "2-2-0"})])
+        assert log.fault == "" and [json.loads(line)["at_ns"] for line in (disk / "findings.jsonl").read_text().splitlines()] == [9]
+        assert [json.loads(line)["at_ns"] for line in kept] == list(range(len(kept)))
+        log.close()
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_standard_error_that_nobody_reads_stops_nothing() -> None:
+    program = "import sys; from int_analyzer.sidecar.assembly import _say; _say('x'); print('goes on')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=Path("/dev/full").open("w"), text=True, check=False
+    )
+    assert done.stdout == "goes on\n"
 
 
 def test_a_full_disk_loses_lines_and_counts_them() -> None:

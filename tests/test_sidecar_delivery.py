@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ class Receiver(ThreadingHTTPServer):
         self.posted: list[tuple[str, Any]] = []
         self.tried = 0
         self.answers: list[int | float | dict[str, str]] = []
+        self.location = ""
         super().__init__(("127.0.0.1", port), _Handler)
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
@@ -71,6 +73,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in answer.items() if isinstance(answer, dict) else ():
             self.send_header(name, value)
+        if self.server.location:
+            self.send_header("location", self.server.location)
         self.send_header("content-length", "0")
         self.end_headers()
 
@@ -211,7 +215,66 @@ def test_no_more_waits_than_there_is_room_for_and_the_newest_stay() -> None:
     outbox.close(0)
 
 
-@pytest.mark.parametrize("url", ["collector:4318", "ftp://collector", "http://", ""])
+@pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH_9.2\r\n", b"HTTP/1.1 twohundred\r\n\r\n", b""])
+def test_what_speaks_no_http_is_tried_again_and_stops_nothing(said: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+
+        def answer() -> None:
+            for _ in range(2):
+                connection, _ = stranger.accept()
+                with connection:
+                    connection.recv(1 << 16)
+                    connection.sendall(said)
+
+        threading.Thread(target=answer, daemon=True).start()
+        outbox = Outbox(first_wait_s=0.02, timeout_s=0.5)
+        outbox.put(f"http://127.0.0.1:{stranger.getsockname()[1]}/", b"1")
+        assert until(lambda: outbox.retried >= 2) and outbox.fault and (outbox.sent, outbox.waiting) == (0, 1)
+        outbox.close(0)
+
+
+def test_where_an_answer_points_nothing_is_sent(receiver: Receiver) -> None:
+    elsewhere = Receiver()
+    receiver.answers = [302, 200]
+    receiver.location = elsewhere.url
+    outbox = Outbox(first_wait_s=0.02)
+    outbox.put(receiver.url + "/secret", b"1")
+    outbox.put(receiver.url + "/secret", b"2")
+    assert until(lambda: outbox.sent == 1)
+    assert (outbox.faults, elsewhere.tried, [document for _, document in receiver.posted]) == (1, 0, [2])
+    outbox.close()
+    elsewhere.close()
+
+
+def test_what_is_wrong_is_told_without_the_secrets_of_the_address(receiver: Receiver) -> None:
+    receiver.answers = [404]
+    outbox = Outbox()
+    outbox.put(receiver.url + "/services/T0/secret?token=secret", b"1")
+    assert until(lambda: outbox.faults == 1) and outbox.fault == f"{receiver.url}: HTTP 404"
+    outbox.close()
+    with pytest.raises(SourceError, match="https://host: an address to send to is .* without user and password"):
+        checked_url("https://me:secret@host/secret")
+
+
+def test_a_name_is_looked_up_anew_for_every_post(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved, looked, homes = Receiver(), socket.getaddrinfo, [receiver]
+
+    def look(host: str, *arguments: Any, **options: Any) -> Any:
+        return looked("127.0.0.1", homes[-1].server_address[1], *arguments[1:], **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look)
+    outbox = Outbox()
+    outbox.put("http://collector.example/", b"1")
+    assert until(lambda: outbox.sent == 1)
+    homes.append(moved)
+    outbox.put("http://collector.example/", b"2")
+    assert until(lambda: outbox.sent == 2)
+    outbox.close()
+    assert [[document for _, document in server.posted] for server in homes] == [[1], [2]]
+    moved.close()
+
+
+@pytest.mark.parametrize("url", ["collector:4318", "ftp://collector", "http://", "", "http://[::1", "http://host:99999"])
 def test_an_address_that_is_none_is_one_line(url: str) -> None:
     with pytest.raises(SourceError, match="http://HOST"):
         checked_url(url)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import struct
+import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
@@ -19,8 +21,9 @@ from int_analyzer.capture.walk import records
 from int_analyzer.cli import main
 from int_analyzer.errors import SourceError
 from int_analyzer.live.replay import Replay
+from int_analyzer.sidecar import assembly, queue_log
 from int_analyzer.sidecar.queue_log import QueueLog
-from int_analyzer.sidecar.recorder import AFTER_NS, BEFORE_NS, Recorder
+from int_analyzer.sidecar.recorder import AFTER_NS, BEFORE_NS, WAITING, Recorder
 from int_analyzer.sidecar.service import Sidecar
 from int_analyzer.sidecar.track import Event
 
@@ -138,7 +141,26 @@ def test_a_full_disk_is_counted_and_the_loop_goes_on(tmp_path: Path, monkeypatch
     assert sidecar.snapshot is not None
 
 
-def recorder_piece() -> object:
+def test_many_findings_at_once_are_written_by_one_thread_and_what_is_too_many_is_counted(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    _, events = replayed(in_turn(CONGESTED))
+    recorder._pieces.append(recorder_piece())
+    let, writing = threading.Event(), set[int]()
+
+    def slow(event: Event, name: str, pieces: object) -> None:
+        writing.add(threading.get_ident())
+        assert let.wait(30)
+
+    recorder._write_recording = slow  # type: ignore[method-assign]
+    recorder.take([Event("start", 0, {**events[0].finding, "id": str(number)}) for number in range(100)])
+    recorder.reach(1 << 62)
+    assert recorder.faults == 100 - WAITING and "findings not recorded" in recorder.fault
+    let.set()
+    recorder.close()
+    assert len(writing) == 1 and (recorder.faults, recorder.fault) == (100 - WAITING, "")
+
+
+def recorder_piece() -> Any:
     """A piece with some packets of the capture."""
     from int_analyzer.sidecar.recorder import Piece
 
@@ -169,6 +191,32 @@ def test_files_rotate_and_the_oldest_give_way(tmp_path: Path) -> None:
     files = sorted(tmp_path.glob("queues-*.parquet"))
     assert 1 < len(files) < 10 and sum(path.stat().st_size for path in files) <= 20_000
     assert (tmp_path / "queues-0000002700.parquet") in files and (tmp_path / "queues-0000000000.parquet") not in files
+
+
+def test_more_rows_than_may_wait_are_written_earlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_log, "MOST_ROWS", 15)
+    state = filled(in_turn(HEALTHY)).last_ten()
+    log = QueueLog(tmp_path)
+    for number in range(10):
+        log.add(number, state)
+    log.close()
+    tables = [pyarrow.parquet.read_table(path) for path in sorted(tmp_path.glob("*.parquet"))]
+    assert len(tables) > 1 and all(table.num_rows <= 15 + 6 for table in tables)
+    assert sorted({second for table in tables for second in table["second"].to_pylist()}) == list(range(10))
+
+
+def test_a_folder_of_queues_that_is_gone_is_told(tmp_path: Path) -> None:
+    exposition = pytest.importorskip("int_analyzer.sidecar.exposition", reason="needs the extra sidecar")
+    web = pytest.importorskip("int_analyzer.sidecar.web", reason="needs the extra sidecar")
+    sidecar, _ = replayed(in_turn(HEALTHY))
+    assembly._connect(sidecar, assembly.Options(parquet=tmp_path / "queues"))
+    sidecar.on_second[-1](1000, filled(in_turn(HEALTHY)).last_ten())
+    (tmp_path / "queues").rmdir()
+    sidecar.close()
+    status, reasons = web.health_of(sidecar)
+    assert status == "degraded" and "QueueLog: " in reasons[0] and "No such file" in reasons[0]
+    families = {family.name: family for family in exposition.Exposition(sidecar).collect()}
+    assert {sample.labels["sink"]: sample.value for sample in families["int_analyzer_sink_faults"].samples}["QueueLog"] == 1
 
 
 def test_a_folder_that_cannot_be_is_one_line(tmp_path: Path) -> None:

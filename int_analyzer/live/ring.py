@@ -230,7 +230,7 @@ class Ring:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         except PermissionError as error:
             raise SourceError(
-                self.name, "no permission to capture: CAP_NET_RAW is needed (run as root, or setcap cap_net_raw+ep)"
+                self.name, "no permission to capture: CAP_NET_RAW is needed (run as root, or setcap cap_net_raw+p)"
             ) from error
         try:
             self._index = socket.if_nametoindex(self.name)

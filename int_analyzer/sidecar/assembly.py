@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from int_analyzer.evidence.source import CounterSource
 from int_analyzer.live import timestamp
 from int_analyzer.live.filter import compile_filter
 from int_analyzer.live.intake import Intake
-from int_analyzer.live.privilege import drop_privileges
+from int_analyzer.live.privilege import drop_privileges, raise_capture
 from int_analyzer.live.replay import Replay
 from int_analyzer.live.report_socket import ReportSocket, parse_address
 from int_analyzer.live.ring import Ring
@@ -92,11 +92,13 @@ def run(options: Options) -> None:
         server = Server(options.listening) if options.listening is not None else None
         _inquire(sidecar, options, stack)
         tap = recorder.tap if recorder is not None else _untapped
+        if options.interfaces:
+            raise_capture()
         _open_live(sidecar, options, tap)
         if options.replay is None:
             _drop_privileges(sidecar)
         # from here on threads may begin: each has the privileges of then
-        _connect(sidecar, options, stack)
+        _connect(sidecar, options)
         if sidecar.inquiry is not None:
             sidecar.inquiry.start()
         if compiled:
@@ -104,18 +106,18 @@ def run(options: Options) -> None:
             compile_apart()
             warm_up()
         if sidecar.restored:
-            print(f"checkpoint: {sidecar.restored}", file=sys.stderr)
+            _say(f"checkpoint: {sidecar.restored}")
 
         def reload() -> None:
             sidecar.reload()
-            print(f"profile: {sidecar.reload_fault or 'read again'}", file=sys.stderr)
+            _say(f"profile: {sidecar.reload_fault or 'read again'}")
 
         if server is not None:
             stack.callback(server.close)
             server.start(sidecar)
-            print(f"listening at {server.url}", file=sys.stderr)
+            _say(f"listening at {server.url}")
         if not options.screen:
-            sidecar.on_notice.append(lambda line: print(line, file=sys.stderr))
+            sidecar.on_notice.append(_say)
         else:
             from int_analyzer.sidecar.screen import Screen
 
@@ -124,14 +126,20 @@ def run(options: Options) -> None:
         if source is None:
             sidecar.watch(signals.stopping)
             for worker in () if options.screen else sidecar.workers:
-                print(worker.describe(), file=sys.stderr)
+                _say(worker.describe())
             return
         replay = Replay(source, options.speed, sidecar.reach, compiled)
         sidecar.replay(sidecar.add(tap(replay), on_wall_clock=False), signals.stopping)
         for damage in source.damages:
-            print(f"int-analyzer: {options.replay}: {damage}", file=sys.stderr)
+            _say(f"int-analyzer: {options.replay}: {damage}")
         while options.stay and not sidecar.stopped and not signals.stopping(3600):
             continue
+
+
+def _say(line: str) -> None:
+    """A line on standard error; where that is a full disk, or nobody reads it any more, nothing stops for it."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _drop_privileges(sidecar: Sidecar) -> None:
@@ -139,7 +147,7 @@ def _drop_privileges(sidecar: Sidecar) -> None:
     keeping = drop_privileges()
     if keeping:
         sidecar.concerns.append(f"{figure.things(keeping, 'thread')} with rights that the sidecar gave up")
-        print(sidecar.concerns[-1], file=sys.stderr)
+        _say(sidecar.concerns[-1])
 
 
 def compile_apart() -> None:
@@ -157,14 +165,14 @@ def _sinks(options: Options) -> list[Sink]:
     return sinks
 
 
-def _connect(sidecar: Sidecar, options: Options, stack: ExitStack) -> None:
+def _connect(sidecar: Sidecar, options: Options) -> None:
     """What is done after every second and every tick."""
     if options.parquet is not None:
         from int_analyzer.sidecar.queue_log import QueueLog
 
         queue_log = QueueLog(options.parquet)
+        sidecar.sinks.append(queue_log)
         sidecar.on_second.append(queue_log.add)
-        stack.callback(queue_log.flush)
     if options.otlp is not None:
         require_extra(options.otlp)
         from int_analyzer.sidecar.telemetry import Telemetry
@@ -192,7 +200,7 @@ def _open_live(sidecar: Sidecar, options: Options, tap: Callable[[Intake], Intak
         for _ in range(options.threads):
             ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled, timestamps=options.timestamps)
             sidecar.add(tap(ring))
-        print(f"{interface}: times are of the {ring.clock}", file=sys.stderr)
+        _say(f"{interface}: times are of the {ring.clock}")
     for address in options.reports:
         intake = ReportSocket(*parse_address(address))
         sidecar.add(tap(intake), report_port=intake.port)

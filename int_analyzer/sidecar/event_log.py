@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
 
 from int_analyzer.errors import SourceError
 from int_analyzer.sidecar.track import Event
@@ -22,14 +24,13 @@ class EventLog:
         self.faults = 0
         self.fault = ""
         self._path = path
-        self._stream = self._open()
+        self._file = self._open()
 
     def take(self, events: Sequence[Event]) -> None:
         """Write a line for each event."""
         for event in events:
             try:
-                self._stream.write(json.dumps(event.document(), ensure_ascii=False, allow_nan=False) + "\n")
-                self._stream.flush()
+                self._write(json.dumps(event.document(), ensure_ascii=False, allow_nan=False) + "\n")
                 self.fault = ""
             except OSError as error:
                 self.faults += 1
@@ -46,17 +47,30 @@ class EventLog:
             self.fault = error.reason
             return
         self.close()
-        self._stream = stream
+        self._file = stream
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._path is not None:
-            self._stream.close()
+        if self._file is not None:
+            self._file.close()
 
-    def _open(self) -> TextIO:
+    def _write(self, line: str) -> None:
+        """All of a line, or nothing of it."""
+        if self._file is None:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            return
+        data = line.encode()
+        written = self._file.write(data)
+        if written < len(data):
+            # the disk is full: the beginning of a line is no line
+            os.ftruncate(self._file.fileno(), os.fstat(self._file.fileno()).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _open(self) -> io.FileIO | None:
         if self._path is None:
-            return sys.stdout
+            return None
         try:
-            return self._path.open("a", encoding="utf-8")
+            return io.FileIO(self._path, "a")
         except OSError as error:
             raise SourceError(self._path, error.strerror or str(error)) from error

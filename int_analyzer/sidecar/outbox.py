@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections import deque
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from int_analyzer import __version__
@@ -20,6 +21,16 @@ TIMEOUT_S = 5.0
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
 _AGAIN = (408, 429, 500, 502, 503, 504)
 """Answers after which it is worth trying again; after another refusal it is not."""
+
+
+class _Straight(urllib.request.HTTPRedirectHandler):
+    """Where an answer points nothing is sent: a post would become a question without its payload, and its secrets would go along."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_Straight)
 
 
 class Payload(NamedTuple):
@@ -104,18 +115,19 @@ class Outbox:
         headers = {"content-type": "application/json", "user-agent": f"int-analyzer/{__version__}"}
         request = urllib.request.Request(payload.url, payload.body, headers)
         try:
-            with urllib.request.urlopen(request, timeout=self._timeout_s) as answer:
+            with _OPENER.open(request, timeout=self._timeout_s) as answer:
                 answer.read(1 << 16)
         except urllib.error.HTTPError as error:
             with error:
-                self.fault = f"{payload.url}: HTTP {error.code}"
+                self.fault = f"{place(payload.url)}: HTTP {error.code}"
                 if error.code in _AGAIN:
                     asked = error.headers.get("retry-after", "")
-                    return min(float(asked), LONGEST_WAIT_S) if asked.isdigit() else 0.0
+                    return min(float(asked), LONGEST_WAIT_S) if asked.isdecimal() else 0.0
             self.faults += 1
             return None
-        except OSError as error:
-            self.fault = f"{payload.url}: {getattr(error, 'reason', None) or error}"
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            # what does not speak HTTP is no OSError
+            self.fault = f"{place(payload.url)}: {getattr(error, 'reason', None) or error or type(error).__name__}"
             return 0.0
         self.sent += 1
         self.fault = ""
@@ -124,7 +136,17 @@ class Outbox:
 
 def checked_url(url: str) -> str:
     """An http or https address without a slash at its end. Raises SourceError."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SourceError(url, "an address to send to is http://HOST… or https://HOST…")
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        known = False
+    if not known:
+        raise SourceError(place(url), "an address to send to is http://HOST… or https://HOST…, without user and password")
     return url.rstrip("/")
+
+
+def place(url: str) -> str:
+    """Scheme, host and port of an address: its path may be a secret, and what is wrong is told to whoever asks /healthz."""
+    scheme, colon, rest = url.partition("://")
+    return scheme + colon + rest.partition("/")[0].partition("?")[0].rpartition("@")[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pyarrow.parquet
 from int_analyzer.errors import SourceError
 from int_analyzer.fold.state import State
 from int_analyzer.output import replacing
+from int_analyzer.sidecar.track import Event
 
 SECONDS = 300
 """Seconds in a file."""
+MOST_ROWS = 1 << 19
+"""Rows that wait in memory: 50 MB."""
 BUDGET_BYTES = 1 << 30
 """Of all files; the oldest give way."""
 
@@ -35,7 +39,10 @@ SCHEMA = pa.schema(_FIELDS, metadata={"writer": "int-analyzer sidecar"})
 
 
 class QueueLog:
-    """Takes one second after the other and writes a file of SECONDS of them; faults: files that could not be written."""
+    """Takes one second after the other and writes a file of SECONDS of them, or of fewer with more than MOST_ROWS rows.
+
+    It is a sink, so that it is known as the others are: faults: files that could not be written; fault: why the last one was not.
+    """
 
     def __init__(self, folder: Path, budget: int = BUDGET_BYTES) -> None:
         self.faults = 0
@@ -51,7 +58,7 @@ class QueueLog:
 
     def add(self, number: int, state: State) -> None:
         """Take in the second of this number."""
-        if self._begin is not None and not 0 <= number - self._begin < SECONDS:
+        if self._begin is not None and (not 0 <= number - self._begin < SECONDS or sum(map(len, self._rows)) > MOST_ROWS):
             self.flush()
         queues, _ = state.view_queues()
         count = len(queues.packets)
@@ -66,6 +73,13 @@ class QueueLog:
             columns += [pa.array(measured[:, at], mask=np.isnan(measured[:, at])) for at in range(len(_QUANTILES))]
             columns.append(pa.array(largest.astype(float), mask=largest < 0))
         self._rows.append(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Nothing is written of findings."""
+
+    def close(self) -> None:
+        """Write what waits."""
+        self.flush()
 
     def flush(self) -> None:
         """Write the file of the seconds that wait."""

@@ -24,6 +24,7 @@ from int_analyzer.live.intake import Intake
 from int_analyzer.output import replacing
 from int_analyzer.profile import Profile
 from int_analyzer.reading import Reading
+from int_analyzer.report import figure
 from int_analyzer.sidecar.track import START, Event
 
 BEFORE_NS, AFTER_NS = 2_000_000_000, 3_000_000_000
@@ -32,6 +33,8 @@ KEPT_BYTES = 64 << 20
 """Bytes of packets that are kept in memory; the oldest give way."""
 LARGEST_BYTES = 32 << 20
 """A recording ends here, whatever follows."""
+WAITING = 16
+"""Findings that wait to be recorded, each with the packets of then."""
 BUDGET_BYTES = 1 << 30
 """Recordings on disk; the oldest give way."""
 
@@ -76,9 +79,8 @@ class Recorder:
         self._bytes = 0
         self._lock = threading.Lock()
         self._due: list[tuple[int, Event]] = []
-        self._writers: list[threading.Thread] = []
-        self._writing = threading.Lock()
-        """One recording is written at a time: else one could remove what another has not finished."""
+        self._waiting: deque[tuple[Event, list[Piece]]] = deque()
+        self._writer: threading.Thread | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -105,26 +107,42 @@ class Recorder:
         """Write the recordings whose time has come."""
         due = [event for at, event in self._due if at <= now_ns]
         self._due = [(at, event) for at, event in self._due if at > now_ns]
-        for event in due:
-            with self._lock:
-                pieces = list(self._pieces)
-            # a second of Python for a hundred thousand packets: no tick waits for it
-            writer = threading.Thread(target=self._record, args=(event, pieces), name="recorder")
-            self._writers = [thread for thread in self._writers if thread.is_alive()] + [writer]
-            writer.start()
+        if not due:
+            return
+        with self._lock:
+            pieces = list(self._pieces)
+            room = WAITING - len(self._waiting)
+            self._waiting += [(event, pieces) for event in due[:room]]
+            if due[room:]:
+                self.faults += len(due[room:])
+                self.fault = f"{WAITING} recordings wait: {figure.things(len(due[room:]), 'finding')} not recorded"
+            if self._writer is None:
+                # a second of Python for a hundred thousand packets: no tick waits for it
+                self._writer = threading.Thread(target=self._work, name="recorder")
+                self._writer.start()
 
     def close(self) -> None:
         """Write what is due, with what there is."""
         self.reach(1 << 62)
-        for writer in self._writers:
+        writer = self._writer
+        if writer is not None:
             writer.join()
+
+    def _work(self) -> None:
+        """Write one recording after the other, until none waits."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._writer = None
+                    return
+                event, pieces = self._waiting.popleft()
+            self._record(event, pieces)
 
     def _record(self, event: Event, pieces: list[Piece]) -> None:
         name = "".join(character if character.isalnum() or character in "-._" else "_" for character in event.finding["id"])
         try:
-            with self._writing:
-                self._write_recording(event, name, pieces)
-                self._fit()
+            self._write_recording(event, name, pieces)
+            self._fit()
             self.fault = ""
         except (OSError, SourceError) as error:
             self.faults += 1
