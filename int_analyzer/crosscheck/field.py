@@ -1,6 +1,6 @@
 """Which of our columns is which of tshark's fields.
 
-Values are compared as numbers. A field of ones that we show as absent is equal (P4.org INT v2.1 §4.7, RFC 9197 §4.4.2); addresses
+Values are compared as numbers. A field of ones that we show as absent is equal (P4.org INT v2.1 §5.8, RFC 9197 §4.4.2); addresses
 are compared as text.
 """
 

@@ -1,4 +1,4 @@
-"""INT outside UDP and TCP: the shims of VXLAN-GPE and GRE, and the Geneve option (P4.org INT v2.1 §5.7.2-5.7.4, INT v1.0 §4.6).
+"""INT outside UDP and TCP: the shims of VXLAN-GPE and GRE, and the Geneve option (P4.org INT v2.1 §5.7.1, §5.7.3, §5.7.4, INT v1.0 §4.6).
 
     VXLAN-GPE | type 4 | 0 4 | length 8 (without shim) | G 1, reserved 7 | next protocol 8 |        next protocol 0x80, 0x82
     v0.5, 1.0 | type 8 | reserved 8 | length 8 (with shim) | next protocol 8 |                      next protocol 0x08, or a profile's

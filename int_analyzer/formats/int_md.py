@@ -1,4 +1,4 @@
-"""INT over UDP and TCP: the shim, what it announces, and what follows it (P4.org INT v1.0 §4.6, INT v2.1 §5.7.1, §5.9).
+"""INT over UDP and TCP: the shim, what it announces, and what follows it (P4.org INT v1.0 §4.6, INT v2.1 §5.7.2, §5.9).
 
     v1.0 shim   | type 8 | reserved 8 | length 8 (with shim) | DSCP 6, r 2 |
     v2.x shim   | type 4 | NPT 2 | r 2 | length 8 (without shim) | by NPT 16 |

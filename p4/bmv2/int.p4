@@ -113,7 +113,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
         default_action = NoAction();
     }
 
-    // The words that a hop adds: one a bit, two for times and level-2 ports (INT v2.1 §4.7)
+    // The words that a hop adds: one a bit, two for times and level-2 ports (INT v2.1 §5.8)
     action count_words(bit<16> wanted) {
         meta.words = (bit<5>)wanted[15:15] + (bit<5>)wanted[14:14] + (bit<5>)wanted[13:13] + (bit<5>)wanted[12:12]
             + ((bit<5>)wanted[11:11] << 1) + ((bit<5>)wanted[10:10] << 1) + ((bit<5>)wanted[9:9] << 1)

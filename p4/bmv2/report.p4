@@ -21,7 +21,7 @@ control Decide(inout headers_t hdr, inout metadata_t meta, inout standard_metada
         }
         meta.queue = before ^ above;
 
-        // F: INT-MX and INT-XD report from every node (INT v2.1 §3.2, §5.9)
+        // F: INT-MX and INT-XD report from every node (INT v2.1 §3.1, §5.9)
         bit<1> wanted = 0;
         if (hdr.int_header.isValid()) {
             meta.instructions = hdr.int_header.instructions;

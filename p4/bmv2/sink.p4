@@ -1,4 +1,4 @@
-/* The sink role (INT v2.1 §3): takes the telemetry out, so that the host gets what was sent, to the last bit of its ICRC. */
+/* The sink role (INT v2.1 §5.2.3): takes the telemetry out, so that the host gets what was sent, to the last bit of its ICRC. */
 
 control Sink(inout headers_t hdr, inout metadata_t meta) {
     Grow() grow;

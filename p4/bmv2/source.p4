@@ -1,4 +1,4 @@
-/* The source role (INT v2.1 §3): which packets are watched, and the headers that start their telemetry. */
+/* The source role (INT v2.1 §5.2.1): which packets are watched, and the headers that start their telemetry. */
 
 // What is put in front of the UDP payload, or taken out (a negative number), in all lengths that count it. The UDP checksum is 0 and stays so,
 // in IPv6 too: there the rule is a sum, and the exception is for what has a sum of its own inside (RFC 8200 §8.1, RFC 6936 §3), as RoCEv2 has.
@@ -14,7 +14,7 @@ control Grow(inout headers_t hdr, inout metadata_t meta, in bit<16> bytes) {
     }
 }
 
-// The DSCP, where INT is marked by it (INT v2.1 §5.7.1).
+// The DSCP, where INT is marked by it (INT v2.1 §5.7.2).
 control Mark(inout headers_t hdr, in bit<6> dscp) {
     apply {
         if (hdr.ipv4.isValid()) {
@@ -25,7 +25,7 @@ control Mark(inout headers_t hdr, in bit<6> dscp) {
     }
 }
 
-// In the ingress: decide. Every node looks, since INT-XD (INT v2.1 §3.2) has no mark in the packet; headers start at the edge only.
+// In the ingress: decide. Every node looks, since INT-XD (INT v2.1 §3.1) has no mark in the packet; headers start at the edge only.
 control Watch(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     counter(PASSED_REASONS, CounterType.packets) passed_by;
 

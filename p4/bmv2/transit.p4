@@ -1,4 +1,4 @@
-/* The transit role (INT v2.1 §3): what this node measures of a packet, and its entry in the packet. */
+/* The transit role (INT v2.1 §5.2.2): what this node measures of a packet, and its entry in the packet. */
 
 // What this node knows of the packet: times in µs since the switch started, depth in packets when this one left the queue.
 control Measure(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
@@ -14,7 +14,7 @@ control Measure(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         meta.latency = (bit<32>)(standard.egress_global_timestamp - standard.ingress_global_timestamp);
         meta.depth = 5w0 ++ standard.deq_qdepth;
 
-        // tx utilisation: the bytes that left the port in the last whole window (INT v2.1 §4.7 leaves the unit to the device)
+        // tx utilisation: the bytes that left the port in the last whole window (INT v2.1 §4 leaves the unit to the device)
         bit<32> port = (bit<32>)standard.egress_port;
         bit<48> now = standard.egress_global_timestamp >> UTILISATION_SHIFT;
         bit<48> window;
@@ -77,7 +77,7 @@ control Transit(inout headers_t hdr, inout metadata_t meta) {
                     hdr.int_egress_time.setValid();
                     hdr.int_egress_time.value = meta.egress_time;
                 }
-                // all ones: not available (INT v2.1 §4.7)
+                // all ones: not available (INT v2.1 §5.8)
                 if (wanted[9:9] == 1) {
                     hdr.int_level2.setValid();
                     hdr.int_level2.ports = 0xFFFFFFFFFFFFFFFF;

@@ -18,11 +18,11 @@ const bit<3> IPV4_MORE = 1;  // flag: more fragments (RFC 791 §3.1)
 const bit<16> ROCE_PORT = 4791;
 const bit<16> REPORT_PORT = 32766;
 
-// Where INT is: nothing is assigned, so a domain chooses (INT v2.1 §5.7.1)
+// Where INT is: nothing is assigned, so a domain chooses (INT v2.1 §5.7.2)
 const bit<16> INT_PORT = 5000;
 const bit<6> INT_DSCP = 0x17;
 
-// INT shim over UDP (INT v2.1 §5.7.1)
+// INT shim over UDP (INT v2.1 §5.7.2)
 const bit<4> INT_TYPE_MD = 1;
 const bit<4> INT_TYPE_MX = 3;
 const bit<2> INT_NPT_DSCP = 0;
@@ -34,7 +34,7 @@ const bit<16> INT_BYTES = 16; // shim and header of a packet without hops
 const bit<4> INT_VERSION = 2;
 const bit<16> INT_UNSUPPORTED = 0x007F; // bits 9 to 14 are reserved, 15 is for TCP and UDP with a checksum: RoCEv2 sends none
 
-// Telemetry report v2.0 (§3.2 to §3.4)
+// Telemetry report v2.0 (§3.2, §3.3)
 const bit<4> REPORT_VERSION = 2;
 const bit<4> REPORT_TYPE_INT = 1;
 const bit<4> REPORT_INNER_ETHERNET = 3;
@@ -43,7 +43,7 @@ const bit<16> REPORT_BITS = 0x7D00;     // of an instruction bitmap: what a repo
 const bit<16> REPORT_BIT_LATENCY = 0x2000;
 const bit<16> REPORT_BIT_DROP = 0x0001; // queue and reason of a drop
 
-// Reasons of a drop; the specification leaves them to the deployment (report v2.0 §3.4)
+// Reasons of a drop; the specification leaves them to the deployment (report v2.0 §3.3.1)
 const bit<8> DROP_TTL_ZERO = 26;
 const bit<8> DROP_ROUTE_MISS = 29;
 

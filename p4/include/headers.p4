@@ -57,7 +57,7 @@ header bth_t {
     bit<24> psn;
 }
 
-// INT v2.1 §5.7.1. Behind NPT 0 `next` has the original DSCP in bits 8 to 13, behind NPT 1 it is the original UDP port.
+// INT v2.1 §5.7.2. Behind NPT 0 `next` has the original DSCP in bits 8 to 13, behind NPT 1 it is the original UDP port.
 header int_shim_t {
     bit<4> type;
     bit<2> npt;
@@ -81,7 +81,7 @@ header int_header_t {
     bit<16> domain_flags;
 }
 
-// What one hop adds, each if its bit is in the bitmap (INT v2.1 §4.7)
+// What one hop adds, each if its bit is in the bitmap (INT v2.1 §5.8)
 header int_node_t {
     bit<32> id;
 }
@@ -169,7 +169,7 @@ header report_t {
     bit<4> reserved;
 }
 
-// Telemetry report v2.0 §3.4
+// Telemetry report v2.0 §3.3.1
 header report_main_t {
     bit<16> bits;
     bit<16> domain;

@@ -197,7 +197,7 @@ control IntEgress(inout headers_t hdr, inout egress_metadata_t meta, in egress_i
         default_action = NoAction();
     }
 
-    // The words and bytes that a hop adds for a bitmap (INT v2.1 §4.7). A bitmap that is not here is not known.
+    // The words and bytes that a hop adds for a bitmap (INT v2.1 §5.8). A bitmap that is not here is not known.
     action set_words(bit<5> hop_words, bit<8> words, bit<16> bytes) {
         meta.hop_words = hop_words;
         meta.words = words;

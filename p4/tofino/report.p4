@@ -68,7 +68,7 @@ control Decide(inout headers_t hdr, inout egress_metadata_t meta, in egress_intr
             flag(FLAG_QUEUE);
         }
 
-        // F: INT-MX and INT-XD report from every node (INT v2.1 §3.2, §5.9)
+        // F: INT-MX and INT-XD report from every node (INT v2.1 §3.1, §5.9)
         if (hdr.int_header.isValid()) {
             meta.mirror.instructions = hdr.int_header.instructions;
             if (hdr.int_shim.type == INT_TYPE_MX) {

@@ -1,4 +1,4 @@
-/* The sink role (INT v2.1 §3): takes the telemetry out, so that the host gets what was sent, to the last bit of its ICRC. The stack is
+/* The sink role (INT v2.1 §5.2.3): takes the telemetry out, so that the host gets what was sent, to the last bit of its ICRC. The stack is
  * gone already: the ingress parser walked over it. The monitor gets it in the copy that the ingress made. */
 
 control Sink(inout headers_t hdr, inout egress_metadata_t meta) {

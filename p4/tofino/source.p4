@@ -1,4 +1,4 @@
-/* The source role (INT v2.1 §3): which packets are watched, and the headers that start their telemetry. */
+/* The source role (INT v2.1 §5.2.1): which packets are watched, and the headers that start their telemetry. */
 
 control Watch(inout headers_t hdr, inout ingress_metadata_t meta, in ingress_intrinsic_metadata_t intrinsic) {
     Counter<bit<32>, bit<8>>(PASSED_REASONS, CounterType_t.PACKETS) passed_by;

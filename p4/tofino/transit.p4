@@ -1,4 +1,4 @@
-/* The transit role (INT v2.1 §3): what this node measures of a packet, and its entry in the packet. */
+/* The transit role (INT v2.1 §5.2.2): what this node measures of a packet, and its entry in the packet. */
 
 // Times in ns; depth in cells of 80 bytes when this packet left the queue.
 control Measure(inout headers_t hdr, inout egress_metadata_t meta, in egress_intrinsic_metadata_t intrinsic,
@@ -105,7 +105,7 @@ control Transit(inout headers_t hdr, inout egress_metadata_t meta) {
                     hdr.int_egress_time.setValid();
                     hdr.int_egress_time.value = 16w0 ++ meta.mirror.egress_time_high ++ meta.mirror.egress_time;
                 }
-                // all ones: not available (INT v2.1 §4.7)
+                // all ones: not available (INT v2.1 §5.8)
                 if (hdr.int_header.instructions[9:9] == 1) {
                     hdr.int_level2.setValid();
                     hdr.int_level2.ports = 0xFFFFFFFFFFFFFFFF;

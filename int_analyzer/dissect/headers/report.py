@@ -151,7 +151,7 @@ _NAMES_2 = {
 MAIN_2 = Header(
     "intreport",
     "INT metadata",
-    f"{SPEC_2} §3.3",
+    f"{SPEC_2} §3.3.1",
     (
         Field("metadata_bits", 16, "what follows", Form.BITS, names=_NAMES_2, column="reports.metadata_bits"),
         Field("domain", 16, form=Form.HEX),
@@ -162,7 +162,7 @@ MAIN_2 = Header(
 TLV_2 = Header(
     "intreport.tlv",
     "TLV",
-    f"{SPEC_2} §3.4",
+    f"{SPEC_2} §3.3.2",
     (
         Field("type", 4, names={0: "domain-specific extension", 1: "Ethernet", 2: "IPv4", 3: "IPv6"}),
         reserved(4),
