@@ -180,10 +180,14 @@ LOOPED: dict[str, Any] = {
 }
 
 
+HELD_UP: dict[str, Any] = {"congested": [], "waited_for_processor_ns": {"l1": 99_999_999, "s1": 812_000_000}}
+
+
 @pytest.mark.parametrize(
     ("summary", "truth", "sentence"),
     [
         (Summary(), TRUTH, "nothing found; made to congest: l1 port l1-h1"),
+        (Summary(), HELD_UP, "nothing found; made to congest: nothing; this machine let s1 wait for 812 ms"),
         (
             Summary(findings=[finding(node="l1", port="l1-h1", node_id=101, port_id=1013, start_ns=2_500_000_000)]),
             TRUTH,

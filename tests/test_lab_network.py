@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import shutil
 import signal
 import socket
@@ -20,7 +21,7 @@ import pytest
 from int_analyzer.errors import LabError
 from int_analyzer.lab import recorder, requirement, sender
 from int_analyzer.lab.frame import Flow
-from int_analyzer.lab.network import Network
+from int_analyzer.lab.network import Network, waited_ns
 from int_analyzer.lab.sender import due_times
 from int_analyzer.reading import read
 
@@ -54,6 +55,19 @@ def test_a_node_sees_neither_the_host_nor_its_neighbours() -> None:
 def test_what_a_program_complains_of_becomes_one_line() -> None:
     with Network() as network, pytest.raises(LabError, match=r"^a: ip link set eth7 up: Cannot find device \"eth7\"$"):
         network.add_node("a").run(["ip", "link", "set", "eth7", "up"])
+
+
+@needs_namespaces
+def test_a_program_that_must_not_wait_goes_before_others_and_says_how_long_it_waited() -> None:
+    command = [sys.executable, "-c", "print(flush=True); input()"]
+    with Network() as network:
+        before_others, like_others = network.start(None, command, at_once=True), network.start(None, command)
+        for program in (before_others, like_others):
+            assert program.stdout is not None
+            program.stdout.readline()
+            assert waited_ns(program).keys() == {str(program.pid)}
+        assert os.sched_getscheduler(before_others.pid) == os.SCHED_RR
+        assert os.sched_getscheduler(like_others.pid) == os.SCHED_OTHER
 
 
 BELOW = ["unshare", "--user", "--map-root-user", sys.executable, "-m", "int_analyzer", "lab"]

@@ -95,6 +95,9 @@ class Bmv2Fabric(Fabric):
         entries = entries_of(self.topology, self.topology.switches[node], self.telemetry, self.pinned, astray)
         self._switches[node].apply(entries, self.telemetry.copies)
 
+    def waited_ns(self) -> dict[str, dict[str, int]]:
+        return {name: switch.waited_ns() for name, switch in self._switches.items()}
+
     def slow_down(self, slowdown: Slowdown, fraction: float) -> None:
         port = self.topology.switches[slowdown.node].port_to(slowdown.neighbour)
         self._switches[slowdown.node].queues.set_rate(port, max(1, int(_LINK_PACKETS * fraction)))

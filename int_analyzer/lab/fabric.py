@@ -55,13 +55,15 @@ class CapturePoint:
 @dataclass(frozen=True)
 class Run:
     """What happened: when the scenario began, when each turn of the plan was done, the flows with what was sent of each, what was recorded
-    at each point, and how many packets were left out because the sender could not send them in time."""
+    at each point, how many packets were left out because the sender could not send them in time, and for how long the thread of each
+    switch that waited longest for a processor did so: as long its ports were paused. A switch of the kernel is not there."""
 
     start_ns: int
     turned_ns: tuple[int, ...]
     flows: tuple[tuple[Demand, Flow, int], ...]
     captured: Mapping[CapturePoint, Mapping[str, int]]
     skipped: int
+    waited_ns: Mapping[str, int]
 
 
 class Fabric(ABC):
@@ -116,6 +118,10 @@ class Fabric(ABC):
     def redirect(self, node: str, host: Host, neighbour: str | None) -> None:
         """Let a switch send what goes to a host to one neighbour from now on; None: as is right."""
 
+    def waited_ns(self) -> dict[str, dict[str, int]]:
+        """How long each thread of the switches that are processes has waited for a processor so far, by switch and thread."""
+        return {}
+
     def build(self, plan: Plan) -> None:
         """All nodes and links, then the switches."""
         topology, network, self.pinned = self.topology, self.network, plan.pinned
@@ -144,6 +150,7 @@ class Fabric(ABC):
             ]
             start_ns = time.time_ns() + int(_LEAD_S * _SECOND)
             sender = self._start_sender(plan, flows, start_ns, sockets)
+            before = self.waited_ns()
             turned_ns = []
             for at_s, turn in sorted(self._turns(plan), key=itemgetter(0)):
                 _sleep_until(start_ns + int(at_s * _SECOND))
@@ -151,10 +158,16 @@ class Fabric(ABC):
                 turned_ns.append(time.time_ns())
             sent = json.loads(_output(sender, "the sender"))
             _sleep_until(start_ns + int((END_S + _DRAIN_S) * _SECOND))
+            waited_ns = {
+                name: max(ns - before[name].get(thread, 0) for thread, ns in threads.items())
+                for name, threads in self.waited_ns().items()
+                if threads
+            }
             recorder.terminate()
             captured = json.loads(_output(recorder, "the recorder"))
         counts = {points[path]: count for path, count in captured.items()}
-        return Run(start_ns, tuple(turned_ns), tuple(zip(plan.demands, flows, sent["sent"], strict=True)), counts, sent["skipped"])
+        sent_of = tuple(zip(plan.demands, flows, sent["sent"], strict=True))
+        return Run(start_ns, tuple(turned_ns), sent_of, counts, sent["skipped"], waited_ns)
 
     def _turns(self, plan: Plan) -> Iterator[tuple[float, Callable[[], None]]]:
         """What changes while packets are sent, and when."""

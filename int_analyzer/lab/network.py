@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -106,11 +106,18 @@ class Network:
             node.run(["ip", "link", "set", port, "up"])
 
     def start(
-        self, node: Node | None, command: Sequence[str], *, descriptors: Sequence[int] = (), log: Path | None = None
+        self,
+        node: Node | None,
+        command: Sequence[str],
+        *,
+        descriptors: Sequence[int] = (),
+        log: Path | None = None,
+        at_once: bool = False,
     ) -> subprocess.Popen[bytes]:
         """Start a program, inside a node or outside all of them. It ends with the network, or with this process.
 
-        With `log` all that it says goes to that file, else its output is piped.
+        With `log` all that it says goes to that file, else its output is piped. `at_once`: what else this machine does shall not make it
+        wait, as far as this user may ask for that.
         """
         with ExitStack() as inside:
             if node is not None:
@@ -123,7 +130,7 @@ class Network:
                 stderr=None if log is None else subprocess.STDOUT,
                 pass_fds=descriptors,
                 start_new_session=True,  # Ctrl-C is for us: we end them in order
-                preexec_fn=_end_with_parent,
+                preexec_fn=_end_with_parent_and_run_at_once if at_once else _end_with_parent,
             )
         self._programs.append(program)
         return program
@@ -152,6 +159,15 @@ class Network:
         return descriptor
 
 
+def waited_ns(program: subprocess.Popen[bytes]) -> dict[str, int]:
+    """How long each thread of a program that runs has waited for a processor so far, by its id (Linux: proc(5), schedstat)."""
+    waited = {}
+    for task in Path(f"/proc/{program.pid}/task").glob("*/schedstat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
+            waited[task.parent.name] = int(task.read_text().split()[1])
+    return waited
+
+
 def _leave() -> None:
     """Put this thread into a new namespace with nothing in it."""
     if _libc.unshare(_CLONE_NEWNET) != 0:
@@ -173,3 +189,10 @@ def _return(descriptor: int) -> None:
 
 def _end_with_parent() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _end_with_parent_and_run_at_once() -> None:
+    _end_with_parent()
+    # root of a user namespace may not; niceness would not do, it counts within a session only (sched(7), autogroups)
+    with suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(os.sched_get_priority_min(os.SCHED_RR)))

@@ -11,7 +11,7 @@ from int_analyzer.errors import LabError
 from int_analyzer.lab import control
 from int_analyzer.lab.constant import PASSED_CHECKSUM, PASSED_EXTENSION, PASSED_FRAGMENT, PASSED_OPTIONS
 from int_analyzer.lab.entry import Entry
-from int_analyzer.lab.network import Network, Node
+from int_analyzer.lab.network import Network, Node, waited_ns
 from int_analyzer.lab.queue_rate import QueueRate
 
 _PROGRAM, _P4INFO = "bmv2.json", "bmv2.p4info.txtpb"
@@ -33,7 +33,8 @@ class Bmv2Switch:
         command = ["simple_switch_grpc", "--no-p4", "--device-id", str(control.DEVICE), "--log-level", "off"]
         for port, interface in ports.items():
             command += ["-i", f"{port}@{interface}"]
-        self._process = network.start(node, [*command, "--", "--grpc-server-addr", self._address], log=self._log)
+        # a switch that waits for the processor is a port that pauses, and the analysis would be right to say so
+        self._process = network.start(node, [*command, "--", "--grpc-server-addr", self._address], log=self._log, at_once=True)
 
     def install(self) -> None:
         """Give it the program that comes with this package, and connect to its queues."""
@@ -58,6 +59,10 @@ class Bmv2Switch:
         """How many packets from hosts it has forwarded without looking into them, by the reason."""
         counts = control.read_counter(self._address, self.name, _PASSED_BY)
         return {reason: counts[number] for reason, number in _REASONS.items()}
+
+    def waited_ns(self) -> dict[str, int]:
+        """How long each of its threads has waited for a processor so far."""
+        return waited_ns(self._process)
 
     def close(self) -> None:
         """Close what is connected to it; the process ends with its network."""

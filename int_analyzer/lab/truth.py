@@ -77,6 +77,7 @@ def document_of(fabric: Fabric, plan: Plan, run: Run, seed: int, stream: str) ->
         "flows": flows,
         "phases": [{"name": name, "from_ns": moment(begin), "to_ns": moment(end)} for name, begin, end in phases],
         "packets_left_out": run.skipped,
+        "waited_for_processor_ns": dict(run.waited_ns),
     }
 
 

@@ -10,6 +10,9 @@ from int_analyzer.report import figure
 from int_analyzer.scoring.score import Score
 from int_analyzer.scoring.truth import Truth
 
+_LONG_WAIT_NS = 100_000_000
+"""A switch that waited so long for a processor is told: its ports stood still, and a finding that says so is not false."""
+
 
 def sentence_of(summary: Summary, truth: Truth, score: Score) -> str:
     """For example: named first: l1 port l1-h2, 6.31 ms from when it began; made to congest: l1 port l1-h2."""
@@ -24,6 +27,9 @@ def sentence_of(summary: Summary, truth: Truth, score: Score) -> str:
     parts = [said, f"made to congest: {' and '.join(made) or 'nothing'}"]
     if kinds:
         parts += [f"told: {' and '.join(told) or 'nothing'}", f"made to happen: {' and '.join(happened)}"]
+    for name, waited_ns in truth.document.get("waited_for_processor_ns", {}).items():
+        if waited_ns >= _LONG_WAIT_NS:
+            parts.append(f"this machine let {name} wait for {figure.duration(waited_ns)}")
     return "; ".join(parts)
 
 
