@@ -6,8 +6,9 @@ the speed of C. What differs between the two (reading bytes, wrapping arithmetic
 replacement for compiled code; tests hold the pair against each other.
 
 The numba cache does not notice a change in a called function of another file, nor that indices are now to be checked, so its folder
-is keyed by a hash of all sources of this package and by the mode. Where that folder can only be read, what is there is used; where there is
-nothing, nothing is kept: numba's own fallback, __pycache__, is keyed by neither. A cache file that cannot be loaded is removed and made anew.
+is keyed by a hash of all sources of this package and by the mode. Where that folder can only be read, what is there is used; where there
+is nothing, nothing is kept: numba's own fallback, __pycache__, is keyed by neither. A cache file that cannot be loaded is removed and made
+anew.
 
 Environment: NUMBA_DISABLE_JIT=1 makes `compiled` return its argument; NUMBA_BOUNDSCHECK=1 selects checked readings;
 INT_ANALYZER_CACHE names the cache folder.

@@ -272,9 +272,8 @@ def test_a_disk_that_was_full_holds_whole_lines_only(tmp_path: Path) -> None:
 
 def test_standard_error_that_nobody_reads_stops_nothing() -> None:
     program = "import sys; from int_analyzer.sidecar.assembly import _say; _say('x'); print('goes on')"
-    done = subprocess.run(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=Path("/dev/full").open("w"), text=True, check=False
-    )
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=full, text=True, check=False)
     assert done.stdout == "goes on\n"
 
 

@@ -252,7 +252,7 @@ def test_what_is_wrong_is_told_without_the_secrets_of_the_address(receiver: Rece
     outbox.put(receiver.url + "/services/T0/secret?token=secret", b"1")
     assert until(lambda: outbox.faults == 1) and outbox.fault == f"{receiver.url}: HTTP 404"
     outbox.close()
-    with pytest.raises(SourceError, match="https://host: an address to send to is .* without user and password"):
+    with pytest.raises(SourceError, match=r"https://host: an address to send to is .* without user and password"):
         checked_url("https://me:secret@host/secret")
 
 
