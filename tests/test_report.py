@@ -11,11 +11,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
+import numpy as np
 import pytest
 import summaries
 
 from int_analyzer.analysis.summary import Link, Port, Summary
-from int_analyzer.report import drawing, figure, format_list, graph_files, json_document, terminal
+from int_analyzer.report import drawing, figure, format_list, graph_files, json_document, json_text, terminal
 from int_analyzer.report.layering import layers_of
 
 SCHEMA = Path(__file__).parent.parent / "docs/schema/analyze.schema.json"
@@ -156,6 +157,18 @@ def test_the_json_document_follows_its_schema(name: str) -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(json.loads(json_document.text(ALL[name]())), schema)
+
+
+@pytest.mark.parametrize("name", list(ALL))
+def test_the_json_text_is_that_of_the_plain_document(name: str) -> None:
+    summary = ALL[name]()
+    assert json_document.text(summary) == json.dumps(json_document.document(summary), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def test_json_text_knows_numbers_of_numpy_and_has_no_nan_within_lists_and_mappings() -> None:
+    values = {"ä\n": [np.float64("inf"), 0.1, True], 3: (np.int32(7), np.float32("nan"), None), "none": {}, "empty": ()}
+    text = json_text.text_of(values)
+    assert text == json.dumps({"ä\n": [None, 0.1, True], "3": [7, None, None], "none": {}, "empty": []}, indent=2, ensure_ascii=False)
 
 
 def test_the_json_document_begins_with_its_version_and_has_no_nan() -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from int_analyzer.fold.connections import Connections
 from int_analyzer.fold.histogram import Histograms
+from int_analyzer.fold.ragged import Ragged
 from int_analyzer.fold.view import BucketView, FlowView, PairView, PathView, QueueView, SequenceView, View
 
 MS = 1_000_000
@@ -92,8 +93,8 @@ class Traffic:
             queues=_queues(list(queues), per_queue),
             buckets=_buckets(per_queue, self.width_ns),
             paths=PathView(
-                queues=[key[0] for key in paths],
-                ingress_ports=[key[1] for key in paths],
+                queues=Ragged.of(key[0] for key in paths),
+                ingress_ports=Ragged.of(key[1] for key in paths),
                 packets=_ints(len(seen) for seen in paths.values()),
                 bytes=_ints(sum(size for _, size, _ in seen) for seen in paths.values()),
                 holes=_ints(sum(hole for _, _, hole in seen) for seen in paths.values()),

@@ -6,6 +6,7 @@ An event is no finding: it names no congested port. But it says when the network
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from int_analyzer.analysis.paths import port_label, port_of
 from int_analyzer.analysis.shares import flow_name
 from int_analyzer.analysis.summary import Event, Port
+from int_analyzer.fold.sorting import order_by
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
 
@@ -88,7 +90,8 @@ def _loops(view: View, profile: Profile) -> list[Event]:
     node_ids = view.queues.node_id.tolist()
     circles: dict[frozenset[int], list[int]] = defaultdict(list)
     begins: dict[frozenset[int], int] = {}
-    for path, queues in enumerate(view.paths.queues):
+    for path in _with_a_node_twice(view):
+        queues = view.paths.queues[path]
         passed = [node_ids[queue] for queue in queues]
         seen: dict[int, int] = {}
         for position, node in enumerate(passed):
@@ -113,19 +116,24 @@ def _loops(view: View, profile: Profile) -> list[Event]:
     return events
 
 
+def _with_a_node_twice(view: View) -> list[int]:
+    """The paths on which a node stands more than once."""
+    queues = view.paths.queues
+    node = view.queues.node_id[queues.values]
+    order = order_by(queues.row_of, node)
+    path, node = queues.row_of[order], node[order]
+    twice = (path[1:] == path[:-1]) & (node[1:] == node[:-1]) & (node[1:] != ABSENT)
+    found: list[int] = np.unique(path[1:][twice]).tolist()
+    return found
+
+
 def _unseen_nodes(view: View, profile: Profile) -> list[Event]:
     """Ports of which the packets arrive in several places: a link has one far end, so a node that adds no telemetry stands there."""
     far_ends: dict[tuple[int, int], Counter[tuple[int, int]]] = defaultdict(Counter)
     queue_of: dict[tuple[int, int], int] = {}
-    node_ids, ports = view.queues.node_id.tolist(), view.queues.port.tolist()
-    for queues, ingress, packets, holes in zip(
-        view.paths.queues, view.paths.ingress_ports, view.paths.packets.tolist(), view.paths.holes.tolist(), strict=True
-    ):
-        for here, (there, by) in zip(queues, list(zip(queues, ingress, strict=True))[1:], strict=False):
-            port = node_ids[here], ports[here]
-            if ABSENT not in (*port, node_ids[there], by) and holes == 0:
-                far_ends[port][node_ids[there], by] += packets
-                queue_of.setdefault(port, here)
+    for here, port, end, packets in _ways_on(view):
+        far_ends[port][end] += packets
+        queue_of.setdefault(port, here)
     events = []
     for port, counted in far_ends.items():
         total = sum(counted.values())
@@ -140,6 +148,27 @@ def _unseen_nodes(view: View, profile: Profile) -> list[Event]:
         first, last = int(view.queues.first_ns[same_port].min()), int(view.queues.last_ns[same_port].max())
         events.append(_event(UNSEEN_NODE, port_of(view, profile, queue), first, last, None, total, evidence))
     return events
+
+
+def _ways_on(view: View) -> Iterator[tuple[int, tuple[int, int], tuple[int, int], int]]:
+    """Where ports with several far ends lead on whole paths: queue, (node, port), (next node, its ingress port), packets of the path."""
+    queues, paths = view.queues, view.paths
+    at = np.flatnonzero(~paths.queues.is_last & (paths.holes == 0)[paths.queues.row_of])
+    queue = paths.queues.values[at]
+    words = (queues.node_id[queue], queues.port[queue], queues.node_id[paths.queues.values[at + 1]], paths.ingress_ports.values[at + 1])
+    named = np.all([word != ABSENT for word in words], axis=0)
+    at, queue, words = at[named], queue[named], tuple(word[named] for word in words)
+    order = order_by(*words)
+    node, port, next_node, by = (word[order] for word in words)
+    same_port = (node[1:] == node[:-1]) & (port[1:] == port[:-1])
+    parts = same_port & ((next_node[1:] != next_node[:-1]) | (by[1:] != by[:-1]))
+    # Rows of one port stand together, and are told if its far end changes anywhere among them.
+    group = np.concatenate(([0], np.cumsum(~same_port)))[: len(order)]
+    several = np.zeros(len(order), dtype=bool)
+    several[order] = np.isin(group, group[1:][parts])
+    columns = (queue, *words, paths.packets[paths.queues.row_of[at]])
+    for here, node_id, port_id, next_id, next_port, packets in zip(*(column[several].tolist() for column in columns), strict=True):
+        yield here, (node_id, port_id), (next_id, next_port), packets
 
 
 def _event(kind: str, at: Port | None, start_ns: int, end_ns: int, flows: int | None, packets: int | None, evidence: list[str]) -> Event:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from int_analyzer.analysis.congestion import contradicted
 from int_analyzer.analysis.latency import QueueQuantiles
 from int_analyzer.analysis.summary import Link, LinkLatency, PathSummary, Port, Quantiles, Summary
 from int_analyzer.analysis.units import QueueUnits
+from int_analyzer.fold.sorting import order_by
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT, Profile
 
@@ -64,99 +65,145 @@ def port_label(view: View, profile: Profile, queue: int) -> str:
     return f"node {at.node} port {at.port}" + (f" queue {at.queue}" if at.queue else "")
 
 
-def crossings(view: View) -> dict[int, list[tuple[int, int]]]:
-    """For every queue, (path, position on it) where it stands."""
+def list_ports(view: View, profile: Profile) -> list[Port]:
+    """The names and ids of all queues."""
+    return [port_of(view, profile, queue) for queue in range(len(view.queues.node_id))]
+
+
+def crossings(view: View, wanted: Iterable[int]) -> dict[int, list[tuple[int, int]]]:
+    """For each of these queues, (path, position on it) where it stands."""
+    queues = view.paths.queues
+    at = np.flatnonzero(np.isin(queues.values, list(wanted)))
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for path, queues in enumerate(view.paths.queues):
-        for position, queue in enumerate(queues):
-            found[queue].append((path, position))
+    columns = (queues.values[at], queues.row_of[at], queues.position_of[at])
+    for queue, path, position in zip(*(column.tolist() for column in columns), strict=True):
+        found[queue].append((path, position))
     return found
 
 
 def reach_of_ports(view: View) -> dict[tuple[int, int], Reach]:
     """Where each (node, port) leads to."""
-    next_nodes: dict[tuple[int, int], set[int]] = defaultdict(set)
-    last_nodes: dict[tuple[int, int], set[int]] = defaultdict(set)
-    onward: dict[tuple[int, int], int] = defaultdict(int)
-    ending: dict[tuple[int, int], int] = defaultdict(int)
-    node_ids, ports = view.queues.node_id.tolist(), view.queues.port.tolist()
-    for queues, packets in zip(view.paths.queues, view.paths.packets.tolist(), strict=True):
-        for position, queue in enumerate(queues):
-            port = (node_ids[queue], ports[queue])
-            if position + 1 < len(queues):
-                next_nodes[port].add(node_ids[queues[position + 1]])
-                last_nodes[port].add(node_ids[queues[-1]])
-                onward[port] += packets
-            else:
-                ending[port] += packets
-    return {
-        port: Reach(frozenset(next_nodes[port]), frozenset(last_nodes[port]), onward[port], ending[port])
-        for port in {*onward.keys(), *ending.keys()}
-    }
+    queues, packets = view.paths.queues, view.paths.packets
+    names, port_of_queue = _numbered(view.queues.node_id, view.queues.port)
+    port, node = port_of_queue[queues.values], view.queues.node_id[queues.values]
+    goes_on = np.flatnonzero(~queues.is_last)
+    path, port_before = queues.row_of[goes_on], port[goes_on]
+    onward, ending = np.zeros(len(names), dtype=np.int64), np.zeros(len(names), dtype=np.int64)
+    np.add.at(onward, port_before, packets[path])
+    np.add.at(ending, port[queues.is_last], packets[queues.row_of[queues.is_last]])
+    next_nodes = _sets(port_before, node[goes_on + 1], len(names))
+    last_nodes = _sets(port_before, node[queues.ends[path] - 1], len(names))
+    crossed = np.unique(port).tolist()
+    return {names[row]: Reach(next_nodes[row], last_nodes[row], int(onward[row]), int(ending[row])) for row in crossed}
 
 
-def build_links(view: View, profile: Profile, quantiles: QueueQuantiles, latencies: dict[LinkKey, LinkLatency]) -> list[Link]:
+def _numbered(nodes: Any, ports: Any) -> tuple[list[tuple[int, int]], Any]:
+    """The distinct (node, port)s, and which of them each is: int64[n]."""
+    order = order_by(nodes, ports)
+    nodes, ports = nodes[order], ports[order]
+    begins = _begins(nodes, ports)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.cumsum(begins) - 1
+    return list(zip(nodes[begins].tolist(), ports[begins].tolist(), strict=True)), number
+
+
+def _begins(*words: Any) -> Any:
+    """Where rows in order differ from those before them: bool[n]."""
+    begins = np.ones(len(words[0]), dtype=bool)
+    begins[1:] = np.any([word[1:] != word[:-1] for word in words], axis=0)
+    return begins
+
+
+def _sets(rows: Any, members: Any, count: int) -> list[frozenset[int]]:
+    """The members of each of `count` rows."""
+    order = order_by(rows, members)
+    rows, members = rows[order], members[order]
+    begins = _begins(rows, members)
+    found: list[list[int]] = [[] for _ in range(count)]
+    for row, member in zip(rows[begins].tolist(), members[begins].tolist(), strict=True):
+        found[row].append(member)
+    return [frozenset(row) for row in found]
+
+
+def build_links(
+    view: View, profile: Profile, ports: Sequence[Port], quantiles: QueueQuantiles, latencies: dict[LinkKey, LinkLatency]
+) -> list[Link]:
     """Links, most packets first: an egress port (by queue) and the ingress port of the next node; None where no next one is seen."""
-    packets: dict[tuple[int, int | None, int], int] = defaultdict(int)
-    bytes_: dict[tuple[int, int | None, int], int] = defaultdict(int)
-    node_ids, ports = view.queues.node_id.tolist(), view.queues.port.tolist()
-    for path, queues in enumerate(view.paths.queues):
-        ingress = view.paths.ingress_ports[path]
-        for position, queue in enumerate(queues):
-            if position + 1 < len(queues):
-                key = (queue, node_ids[queues[position + 1]], ingress[position + 1])
-            else:
-                key = (queue, None, ABSENT)
-            packets[key] += int(view.paths.packets[path])
-            bytes_[key] += int(view.paths.bytes[path])
+    node_ids, port_ids = view.queues.node_id.tolist(), view.queues.port.tolist()
     links = [
         Link(
-            source=port_of(view, profile, queue),
+            source=ports[queue],
             to_node=profile.node_name(node) if node is not None else None,
             to_node_id=node,
             to_port=profile.port_name(node, port) if node is not None else None,
-            packets=count,
-            bytes=bytes_[queue, node, port],
+            packets=packets,
+            bytes=size,
             latency=quantiles.latency[queue],
             depth=quantiles.depth[queue],
-            link_latency=latencies.get((node_ids[queue], ports[queue], node, port)) if node is not None else None,
+            link_latency=latencies.get((node_ids[queue], port_ids[queue], node, port)) if node is not None else None,
         )
-        for (queue, node, port), count in packets.items()
-        if count
+        for queue, node, port, packets, size in _crossed_links(view)
+        if packets
     ]
     return sorted(links, key=lambda link: (-link.packets, _ids(link.source), link.to_node_id or 0, link.to_port or ""))
 
 
-def build_paths(view: View, profile: Profile, units: QueueUnits) -> list[PathSummary]:
+def _crossed_links(view: View) -> Iterator[tuple[int, int | None, int, int, int]]:
+    """Every queue with the next node (None: not seen) and its ingress port, packets and bytes; in the order in which paths name them."""
+    queues, is_last = view.paths.queues, view.paths.queues.is_last
+    node = np.where(is_last, 0, view.queues.node_id[np.roll(queues.values, -1)])
+    port = np.where(is_last, ABSENT, np.roll(view.paths.ingress_ports.values, -1))
+    order = order_by(queues.values, is_last.astype(np.int64), node, port)
+    if len(order) == 0:
+        return
+    begins = np.flatnonzero(_begins(*(word[order] for word in (queues.values, is_last, node, port))))
+    packets, size = (np.add.reduceat(column[queues.row_of[order]], begins) for column in (view.paths.packets, view.paths.bytes))
+    first = order[begins]
+    columns = (queues.values[first], is_last[first], node[first], port[first], packets, size)
+    by_path = np.argsort(first)
+    for queue, ends, to_node, to_port, count, bytes_ in zip(*(column[by_path].tolist() for column in columns), strict=True):
+        yield queue, None if ends else to_node, to_port, count, bytes_
+
+
+def build_paths(view: View, ports: Sequence[Port], units: QueueUnits) -> list[PathSummary]:
     """Paths, most packets first. `share_of_latency` is by the mean latency of each queue, of all its packets."""
-    ports = [port_of(view, profile, queue) for queue in range(len(view.queues.node_id))]
-    order, means = [_ids(at) for at in ports], _mean_latencies(view, units)
-    seen = view.paths
+    seen, queues = view.paths, view.paths.queues
+    hops = [ports[queue] for queue in queues.values.tolist()]
+    shares, known = _shares_of_latency(view, units)
     columns = [seen.packets, seen.bytes, seen.holes, seen.first_ns, seen.last_ns]
     columns += [seen.ce_packets, seen.carried, seen.icrc_right, seen.icrc_wrong]
-    counters = zip(seen.queues, *(column.tolist() for column in columns), strict=True)
+    rows = zip(queues.starts.tolist(), queues.ends.tolist(), known.tolist(), *(column.tolist() for column in columns), strict=True)
     paths = [
         PathSummary(
-            hops=[ports[queue] for queue in queues],
+            hops=hops[start:end],
             packets=packets,
             bytes=size,
             holes=holes,
             first_ns=first_ns,
             last_ns=last_ns,
-            share_of_latency=_shares(units, queues, means),
+            share_of_latency=shares[start:end] if told else None,
             ce_ratio=marked / carried if carried else None,
             icrc_ok=right,
             icrc_bad=wrong,
         )
-        for queues, packets, size, holes, first_ns, last_ns, marked, carried, right, wrong in counters
-        # all that were seen halfway were seen further on as well
-        if packets
+        for start, end, told, packets, size, holes, first_ns, last_ns, marked, carried, right, wrong in rows
     ]
-    places = sorted(
-        range(len(paths)),
-        key=lambda at: (-paths[at].packets, [order[queue] for queue in seen.queues[at]], paths[at].first_ns),
-    )
-    return [paths[at] for at in places]
+    # All that were seen halfway were seen further on as well.
+    return [paths[row] for row in _ordered_paths(view) if paths[row].packets]
+
+
+def _ordered_paths(view: View) -> list[int]:
+    """Paths by packets, those with as many by their ports, then by time."""
+    seen, queues = view.paths, view.paths.queues
+    rank = np.empty(len(view.queues.node_id), dtype=">u4")
+    rank[order_by(view.queues.node_id, view.queues.port, view.queues.queue_id)] = np.arange(len(rank))
+    # Bytes of big-endian numbers compare as these do, one after the other.
+    names = rank[queues.values].tobytes()
+    width = rank.itemsize
+    spans = zip((width * queues.starts).tolist(), (width * queues.ends).tolist(), strict=True)
+    columns = ((-seen.packets).tolist(), [names[start:end] for start, end in spans], seen.first_ns.tolist())
+    keys = list(zip(*columns, strict=True))
+    return sorted(range(len(keys)), key=keys.__getitem__)
 
 
 def build_graph(summary: Summary, profile: Profile | None = None) -> networkx.MultiDiGraph:
@@ -218,18 +265,15 @@ def _quantile_attributes(name: str, quantiles: Quantiles) -> dict[str, Any]:
     return {f"{name}_{key}": value for key, value in values.items() if value is not None} | {f"{name}_unit": quantiles.unit}
 
 
-def _mean_latencies(view: View, units: QueueUnits) -> list[float]:
-    """Mean latency of every queue in its unit, NaN where there is none or the node's own times contradict it."""
-    queues = view.queues
+def _shares_of_latency(view: View, units: QueueUnits) -> tuple[list[float], Any]:
+    """The share of each hop in the mean latencies of its path; and of which paths all are known, in one unit: bool[paths]."""
+    queues, paths = view.queues, view.paths.queues
     known = (queues.latency_count > 0) & ~contradicted(view)
     total = np.where(known, queues.latency_sum * np.asarray(units.latency_factor, dtype=np.float64), np.nan)
-    means: list[float] = (total / np.maximum(queues.latency_count, 1)).tolist()
-    return means
-
-
-def _shares(units: QueueUnits, queues: tuple[int, ...], means: list[float]) -> list[float] | None:
-    """The share of each queue in the sum of these means; None if one is not known, or if they are in several units."""
-    total = sum(means[queue] for queue in queues)
-    if isnan(total) or total <= 0 or len({units.latency_unit[queue] for queue in queues}) != 1:
-        return None
-    return [means[queue] / total for queue in queues]
+    means = (total / np.maximum(queues.latency_count, 1))[paths.values]
+    whole = np.bincount(paths.row_of, means, len(paths))
+    unit = np.unique(np.array(units.latency_unit), return_inverse=True)[1][paths.values]
+    other = np.bincount(paths.row_of[unit != unit[paths.starts[paths.row_of]]], minlength=len(paths))
+    usable = (whole > 0) & (other == 0)
+    shares: list[float] = (means / np.where(usable, whole, 1.0)[paths.row_of]).tolist()
+    return shares, usable

@@ -29,14 +29,14 @@ from int_analyzer.analysis.losses.lossy_link import find_lossy_link, losses_by_d
 from int_analyzer.analysis.outside.confirmation import weigh_link, with_counters
 from int_analyzer.analysis.outside.gpu import with_gpus
 from int_analyzer.analysis.outside.overview import sum_up_outside
-from int_analyzer.analysis.paths import build_links, build_paths, crossings, port_label, port_of, reach_of_ports
+from int_analyzer.analysis.paths import build_links, build_paths, crossings, list_ports, port_label, reach_of_ports
 from int_analyzer.analysis.quality import assess, loss_share, telemetry_share
 from int_analyzer.analysis.roce import sum_up_roce
 from int_analyzer.analysis.root import ROOT, place_all
 from int_analyzer.analysis.shares import culprits, share_seen, victims
 from int_analyzer.analysis.span import without_strays
 from int_analyzer.analysis.spread import find_differences
-from int_analyzer.analysis.summary import Capture, Finding, QueueSummary, Summary
+from int_analyzer.analysis.summary import Capture, Finding, Port, QueueSummary, Summary
 from int_analyzer.analysis.units import RAW, QueueUnits, latency_hint, queue_units
 from int_analyzer.analysis.wording import percent, plain
 from int_analyzer.evidence.series import Counters
@@ -89,14 +89,15 @@ def examine(
     delays = with_pauses(view, find_delays(view, units, messages), holds)
     slow = SlowMessages(view, profile, units, delays, findings, work.jobs, lossy)
     quality = assess(view, profile, units, [*units.assumptions, *_notes(view, profile, units, congestions, refuted)], damages)
+    ports = list_ports(view, profile)
     summary = Summary(
         capture=capture,
         quality=replace(quality, clock_faults=faults),
         findings=slow.with_findings(),
         events=sorted([*find_events(view, profile), *difference_events(view, profile, differences)], key=lambda event: event.start_ns),
-        links=build_links(view, profile, quantiles, latencies),
-        paths=build_paths(view, profile, units),
-        queues=_queues(view, profile, quantiles),
+        links=build_links(view, profile, ports, quantiles, latencies),
+        paths=build_paths(view, ports, units),
+        queues=_queues(view, ports, quantiles),
         clocks=list_clocks(envelopes, places, profile),
         roce=sum_up_roce(view, DirectionDelays(slow)),
         storage=work.storage,
@@ -111,7 +112,7 @@ def examine(
 def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list[Congestion], faint: list[Congestion]) -> list[Finding]:
     if not congestions:
         return []
-    crossed = crossings(view)
+    crossed = crossings(view, (entry.queue for entry in (*congestions, *faint)))
     drains = Drains(view, profile, units)
     places = place_all(view, congestions, crossed, drains, faint)
     reach = reach_of_ports(view)
@@ -146,19 +147,21 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
     return make_findings(view, profile, units, candidates)
 
 
-def _queues(view: View, profile: Profile, quantiles: QueueQuantiles) -> list[QueueSummary]:
+def _queues(view: View, ports: Sequence[Port], quantiles: QueueQuantiles) -> list[QueueSummary]:
+    seen = view.queues
+    columns = (column.tolist() for column in (seen.packets, seen.bytes, seen.first_ns, seen.last_ns))
     queues = [
         QueueSummary(
-            at=port_of(view, profile, row),
-            packets=int(view.queues.packets[row]),
-            bytes=int(view.queues.bytes[row]),
-            latency=quantiles.latency[row],
-            depth=quantiles.depth[row],
-            tail_latency_ratio=tail_latency_ratio(quantiles.latency[row]),
-            first_ns=int(view.queues.first_ns[row]),
-            last_ns=int(view.queues.last_ns[row]),
+            at=at,
+            packets=packets,
+            bytes=size,
+            latency=latency,
+            depth=depth,
+            tail_latency_ratio=tail_latency_ratio(latency),
+            first_ns=first_ns,
+            last_ns=last_ns,
         )
-        for row in range(len(view.queues.node_id))
+        for at, latency, depth, packets, size, first_ns, last_ns in zip(ports, quantiles.latency, quantiles.depth, *columns, strict=True)
     ]
     return sorted(queues, key=lambda queue: -queue.packets)
 

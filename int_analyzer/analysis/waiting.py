@@ -66,7 +66,7 @@ def passing(view: View, congestion: Congestion) -> Passing:
     """
     rows, parts = pairs_within(view, congestion)
     if len(rows) == 0 and not congestion.calm:
-        through = [path for path, queues in enumerate(view.paths.queues) if congestion.queue in queues]
+        through = view.paths.queues.row_of[view.paths.queues.values == congestion.queue]
         flows = np.flatnonzero(np.isin(view.flows.path, through))
         return Passing(flows, view.flows.packets[flows], view.flows.bytes[flows], view.flows.packets[flows])
     # A flow has a row for every slot of time.

@@ -14,6 +14,7 @@ from int_analyzer._jit import inlined
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, mixed, product
 from int_analyzer.fold.queues import NODE, PORT, QUEUE_BITS, find_queue, hop_key
+from int_analyzer.fold.ragged import Ragged
 from int_analyzer.fold.table import LOWER, PATH_HOPS, PATHS, UPPER, Table
 from int_analyzer.fold.view import PathView
 from int_analyzer.schema import ICRC_BAD, ICRC_OK
@@ -269,10 +270,13 @@ class Paths:
 
     def view(self) -> PathView:
         """Counters and hops of every path."""
-        rows, sequences = self.table.data, self.sequences()
+        rows = self.table.data
+        lengths = rows[:, LENGTH].copy()
+        moved = rows[:, OFFSET] - (np.cumsum(lengths) - lengths)
+        hops = self.hops[np.arange(lengths.sum()) + np.repeat(moved, lengths)]
         return PathView(
-            queues=[tuple((hops >> QUEUE_SHIFT).tolist()) for hops in sequences],
-            ingress_ports=[tuple(((hops & INGRESS_MASK) - 1).tolist()) for hops in sequences],
+            queues=Ragged(hops >> QUEUE_SHIFT, lengths),
+            ingress_ports=Ragged((hops & INGRESS_MASK) - 1, lengths),
             packets=rows[:, PACKETS].copy(),
             bytes=rows[:, BYTES].copy(),
             holes=rows[:, HOLES].copy(),

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from int_analyzer.fold.ragged import Ragged
+
 Array = Any
 """A one-dimensional numpy array."""
 
@@ -59,8 +61,8 @@ class BucketView:
 class PathView:
     """One row per distinct sequence of (node, ingress port, egress port, queue). Exact, not by hash."""
 
-    queues: list[tuple[int, ...]]  # rows in QueueView, source side first
-    ingress_ports: list[tuple[int, ...]]  # −1 where absent
+    queues: Ragged  # rows in QueueView, source side first
+    ingress_ports: Ragged  # of the same lengths; −1 where absent
     packets: Array
     bytes: Array
     holes: Array  # packets with E, M or O set, or a cut stack

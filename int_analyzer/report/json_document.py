@@ -7,7 +7,6 @@ from this (docs/generate.py), and a test holds documents against the schema.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import types
 import typing
@@ -15,6 +14,7 @@ from typing import Any
 
 from int_analyzer.analysis import summary as parts
 from int_analyzer.report.delay_meaning import DELAY_MEANINGS
+from int_analyzer.report.json_text import text_of
 from int_analyzer.report.outside_meaning import OUTSIDE_MEANINGS
 from int_analyzer.report.roce_meaning import ROCE_MEANINGS
 from int_analyzer.report.work_meaning import WORK_MEANINGS
@@ -246,14 +246,12 @@ def document(part: parts.Summary | parts.Finding | parts.Quality) -> dict[str, A
 
 def text(summary: parts.Summary) -> str:
     """The document as JSON."""
-    return json.dumps(document(summary), indent=2, ensure_ascii=False, allow_nan=False)
+    return text_of(summary)
 
 
 def work_text(summary: parts.Summary) -> str:
     """Only what tells of hosts (storage I/O, jobs, slow messages, labels), as it stands in the whole document."""
-    whole = document(parts.Summary(storage=summary.storage, jobs=summary.jobs, messages=summary.messages, hosts=summary.hosts))
-    names = ("schema_version", "storage", "jobs", "messages", "hosts")
-    return json.dumps({name: whole[name] for name in names}, indent=2, ensure_ascii=False, allow_nan=False)
+    return text_of({name: getattr(summary, name) for name in ("schema_version", "storage", "jobs", "messages", "hosts")})
 
 
 def json_schema() -> dict[str, Any]:

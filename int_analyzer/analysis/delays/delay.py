@@ -170,7 +170,7 @@ class _Measured:
     def __init__(self, view: View, units: QueueUnits, messages: Messages, completions: Completions, rows: Any) -> None:
         self._view, self._messages, self._completions, self._rows = view, messages, completions, rows
         usable = usable_queues(view, units) & (units.latency_factor == 1.0)
-        clear = np.array([bool(usable[list(queues)].all()) for queues in view.paths.queues], dtype=bool)
+        clear = view.paths.queues.all_of(usable)
         path = np.where(view.connections.flow >= 0, np.append(view.flows.path, -1)[view.connections.flow], -1)
         self._tells = (path >= 0) & np.append(clear, False)[path]
         self.exact = self._tells[messages.direction[rows]]
@@ -280,6 +280,8 @@ def _tell_by_flow(
     """Parts and told time with those of slow messages whose own packets do not tell taken from their flows; `hows` is changed."""
     silent = np.flatnonzero(slow & np.array([how == UNKNOWN for how in hows], dtype=bool))
     silent = silent[np.argsort(-excess[silent], kind="stable")[:MOST_BY_FLOW]]
+    if len(silent) == 0:
+        return parts, told
     waits = FlowWaits(view, usable_queues(view, units), units.latency_factor)
     pieces, told, retold = [], told.copy(), np.zeros(len(told), dtype=bool)
     for row in silent.tolist():

@@ -25,7 +25,7 @@ class FlowWaits:
         self._flow = pairs.flow[self._rows]
         self._flows_of: dict[tuple[str, str, int], list[int]] = defaultdict(list)
         flows = view.flows
-        clear = np.array([bool(usable[list(queues)].all()) for queues in view.paths.queues], dtype=bool)
+        clear = view.paths.queues.all_of(usable)
         self._clear = (flows.path >= 0) & np.append(clear, False)[flows.path]
         for flow, key in enumerate(zip(flows.src, flows.dst, flows.dest_qp.tolist(), strict=True)):
             self._flows_of[key].append(flow)

@@ -51,16 +51,19 @@ def find_holds(
 ) -> list[Hold]:
     """The congested queues that traffic of each host goes into first. finding_of: by queue."""
     ports: dict[tuple[str, int], set[int]] = defaultdict(set)
-    for flow in np.flatnonzero(view.flows.path >= 0).tolist():
-        path = int(view.flows.path[flow])
-        ports[view.flows.src[flow], view.paths.queues[path][0]].add(view.paths.ingress_ports[path][0])
     episodes_of = {entry.queue: entry.episodes for entry in congestions if entry.queue in finding_of}
+    queues, ingress_ports = view.paths.queues, view.paths.ingress_ports
+    flows = np.flatnonzero(view.flows.path >= 0)
+    first = queues.starts[view.flows.path[flows]]
+    into = np.isin(queues.values[first], list(episodes_of))
+    flows, first = flows[into], first[into]
+    for flow, queue, port in zip(flows.tolist(), queues.values[first].tolist(), ingress_ports.values[first].tolist(), strict=True):
+        ports[view.flows.src[flow], queue].add(port)
     holds = []
     for (host, queue), ingress in ports.items():
-        if queue in episodes_of:
-            finding, node = finding_of[queue], int(view.queues.node_id[queue])
-            sure = holds_back(finding) or _are_counted(counters, node, ingress, finding)
-            holds.append(Hold(host, queue, sure, episodes_of[queue]))
+        finding, node = finding_of[queue], int(view.queues.node_id[queue])
+        sure = holds_back(finding) or _are_counted(counters, node, ingress, finding)
+        holds.append(Hold(host, queue, sure, episodes_of[queue]))
     return holds
 
 
