@@ -34,7 +34,9 @@ captures were made by other people's programs, by ours, and by Linux.
 
 A scenario in which a host is the cause counts as right in top-1 when no port of the network is blamed; whether the host is named stands
 in the column `hosts`. `lossy-cable` has no queue: the right answer is the port of the cable, as a degraded link. `clocks off by` is the
-largest error of a clock's offset against the reference, over all nodes that are seen in both directions; 2 µs is what is asked for.
+largest error of a clock's offset against the reference, over all nodes that are seen in both directions; 2 µs is what is asked for. A port
+that the flows of a root overload on their way to it, and that is never paused while it is full, waits for nobody: to name it is counted
+neither as false nor as the answer.
 
 What is not in a capture cannot be found in it:
 
@@ -43,8 +45,8 @@ What is not in a capture cannot be found in it:
   told.
 * `microburst sampled`: a burst of 50 to 450 µs is 40 to 340 packets at line rate; of one in 100 none to three tell of it. That can be
   enough for the port, never for the burst's own times and flows.
-* `slow-incast`: an incast behind a slow link. Where both last equally long, nothing tells the slow link from a port that is held up by
-  the incast.
+* `slow-incast`: an incast behind a slow link. Where both last equally long, only its rate tells the slow link from a port that is held up
+  by the incast: it never changes. That needs eight stretches of a millisecond, and most of them within the time in which the link is slow.
 * `straggler-host lossy`: whether a chunk of a ring is late shows in three certain packets; of one step in eight all three are seen. A
   member is named when four of its late ones are known.
 * `storage-slow lossy`, `prepare-slow lossy`: a time of storage I/O needs two to four certain packets to be seen. In these 30 ms a host does

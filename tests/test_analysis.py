@@ -350,6 +350,15 @@ def test_a_queue_that_empties_now_and_then_but_not_for_a_millisecond_has_no_calm
     assert (finding.node_id, finding.port_id, finding.role) == (3, 201, "root")
 
 
+@pytest.mark.parametrize(("length", "found"), [(3, True), (20, False)])
+def test_in_a_capture_of_a_few_milliseconds_a_queue_that_is_deep_in_all_of_them_is_congested(length: int, found: bool) -> None:
+    traffic = Traffic()
+    background(traffic, until_ms=length, per_ms=20)
+    deep = during(0, 3, (20_000, 8_000))
+    traffic.stream(0, length, 20, lambda at: path(1, 11, 3, 201, host=deep(at)))
+    assert named(summarise(traffic.view(), BYTES_NS)) == ([(3, 201, "root")] if found else [])
+
+
 def test_a_standing_queue_that_the_whole_fabric_has_is_not_congestion() -> None:
     traffic = Traffic()
     for number in range(6):

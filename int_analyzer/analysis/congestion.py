@@ -33,7 +33,7 @@ COMPARABLE_QUEUES = 4
 COLD_BUCKETS = 2
 """So many calm buckets with packets do not end an episode of depth."""
 LASTING_BUCKETS = 5
-"""An episode counts when it has so many hot buckets …"""
+"""An episode counts when it has so many hot buckets, or in a shorter capture all (more than one, and densely seen) …"""
 OUTSTANDING = 4.0
 """… or one whose mean is so many times the threshold. A threshold that the profile gives needs neither."""
 SURELY_SEEN = 10
@@ -206,7 +206,7 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> tuple[li
     )[1]
     measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, unit)
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
-    latency, (watched, silent) = _Latency(view, units), _watched(view)
+    latency, (watched, silent, least) = _Latency(view, units), _watched(view)
     found: list[Congestion] = []
     faint: list[Congestion] = []
     for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
@@ -229,7 +229,8 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> tuple[li
         for run in _runs(hot, COLD_BUCKETS):
             episode = _depth_episode(view, (first + run[0], first + run[1]), threshold)
             in_run = means[run[0] : run[1] + 1]
-            lasting = int((in_run > threshold).sum()) >= LASTING_BUCKETS or in_run.max() >= OUTSTANDING * threshold
+            long = int((in_run > threshold).sum()) >= (least if watched[queue] else LASTING_BUCKETS)
+            lasting = long or in_run.max() >= OUTSTANDING * threshold
             enough = episode.above >= thresholds.minimum_packets and (lasting or units.depth_given)
             (episodes if enough else others).append(episode)
         if not episodes and not others:
@@ -239,15 +240,17 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> tuple[li
     return found, faint
 
 
-def _watched(view: View) -> tuple[Array, Array]:
+def _watched(view: View) -> tuple[Array, Array, int]:
     """Masks of queues of which so much is seen that their buckets tell what they are like, always or nearly, and of those that sent
-    nothing for so long that their calm time must be there, where no bucket shows it."""
+    nothing for so long that their calm time must be there, where no bucket shows it; and how many buckets last, in a capture so long."""
     buckets = view.buckets
     starts, ends = active_times(buckets)
+    active_ns = float((ends - starts).sum())
+    least = min(LASTING_BUCKETS, max(2, round(active_ns / buckets.width_ns)))
     seen = np.bincount(buckets.queue, minlength=len(view.queues.packets))
-    without = 1 - seen * buckets.width_ns / float((ends - starts).sum())
+    without = 1 - seen * buckets.width_ns / active_ns
     dense = view.queues.packets >= SURELY_SEEN * seen
-    return dense & (without < CALM) & (seen >= LASTING_BUCKETS), dense & (without >= CALM)
+    return dense & (without < CALM) & (seen >= least), dense & (without >= CALM), least
 
 
 class _Latency:
