@@ -21,7 +21,7 @@ from int_analyzer.decode import Decoder
 from int_analyzer.errors import SourceError
 from int_analyzer.live import ring as ring_module
 from int_analyzer.live.filter import compile_filter
-from int_analyzer.live.ring import Ring, restore_tags
+from int_analyzer.live.ring import Fanout, Ring, restore_tags
 from int_analyzer.schema import ABSENT16, TABLES, kernel_columns
 
 pytestmark = needs_namespaces
@@ -141,7 +141,8 @@ def udp(src_port: int) -> bytes:
 def test_rings_of_one_fanout_share_the_packets_by_flow() -> None:
     def work() -> tuple[list[dict[str, list[Any]]], int]:
         socket_out = sender()
-        rings = [small(fanout=4711), small(fanout=4711)]
+        fanout = Fanout()
+        rings = [small(fanout=fanout), small(fanout=fanout)]
         results: list[dict[str, list[Any]]] = []
         threads = [threading.Thread(target=lambda ring=ring: results.append(rows(Decoder(compiled=False).batches(ring)))) for ring in rings]
         for thread in threads:
@@ -160,6 +161,96 @@ def test_rings_of_one_fanout_share_the_packets_by_flow() -> None:
     assert sum(len(found["time_ns"]) for found in results) == sent
     ports = [set(found["src_port"]) for found in results]
     assert all(ports) and not ports[0] & ports[1]
+
+
+def test_two_sidecars_on_one_interface_see_all_packets_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    # as in two containers, where both are process 1
+    monkeypatch.setattr("os.getpid", lambda: 1)
+
+    def work() -> list[int]:
+        socket_out = sender()
+        one, other = Fanout(), Fanout()
+        rings = [small(fanout=fanout) for fanout in (one, one, other, other)]
+        found = dict.fromkeys(range(4), 0)
+        threads = []
+        for number, ring in enumerate(rings):
+
+            def read(number: int = number, ring: Ring = ring) -> None:
+                found[number] = len(rows(Decoder(compiled=False).batches(ring))["time_ns"])
+
+            threads.append(threading.Thread(target=read))
+            threads[-1].start()
+        while any(ring.fault for ring in rings):
+            time.sleep(0.05)
+        for number in range(100):
+            socket_out.send(udp(1000 + number))
+        time.sleep(0.5)
+        for ring in rings:
+            ring.stop()
+        for thread in threads:
+            thread.join()
+        return [found[0] + found[1], found[2] + found[3]]
+
+    assert in_namespace(work) == [100, 100]
+
+
+def test_rings_that_share_an_interface_share_it_again_when_it_is_made_again() -> None:
+    def work() -> tuple[int, list[str]]:
+        fanout = Fanout()
+        rings = [small(fanout=fanout), small(fanout=fanout)]
+        found: list[int] = []
+        threads = [
+            threading.Thread(target=lambda ring=ring: found.append(rows(Decoder(compiled=False).batches(ring))["original_bytes"].count(62)))
+            for ring in rings
+        ]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3)
+        ip("link del mirror0")
+        time.sleep(0.4)
+        ip("link add fabric0 type veth peer name mirror0")
+        ip("link set fabric0 up")
+        ip("link set mirror0 up")
+        time.sleep(0.6)
+        faults = [ring.fault for ring in rings]
+        socket_out = sender()
+        for number in range(100):
+            socket_out.send(udp(1000 + number))
+        time.sleep(0.5)
+        for ring in rings:
+            ring.stop()
+        for thread in threads:
+            thread.join()
+        assert all(found)
+        return sum(found), faults
+
+    assert in_namespace(work) == (100, ["", ""])
+
+
+def test_an_interface_that_cannot_be_opened_again_is_tried_until_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work() -> tuple[list[str], int]:
+        ring = small()
+        opened, faults = ring._open, list[str]()
+
+        def refuse() -> None:
+            raise SourceError("mirror0", "no memory")
+
+        def send() -> None:
+            ip("link del mirror0")
+            monkeypatch.setattr(ring, "_open", refuse)
+            ip("link add fabric0 type veth peer name mirror0")
+            ip("link set fabric0 up")
+            ip("link set mirror0 up")
+            time.sleep(0.4)
+            faults.append(ring.fault)
+            monkeypatch.setattr(ring, "_open", opened)
+            time.sleep(0.4)
+            faults.append(ring.fault)
+            sender().send(bytes(60) + b"again")
+
+        return faults, captured(ring, send, 0.4)["original_bytes"].count(65)
+
+    assert in_namespace(work) == (["no memory", ""], 1)
 
 
 def test_an_overloaded_ring_sheds_whole_blocks_and_counts_every_packet() -> None:

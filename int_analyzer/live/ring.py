@@ -18,6 +18,7 @@ import select
 import socket
 import struct
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -44,7 +45,7 @@ _SOL_PACKET, _ETH_P_ALL = 263, 3
 _ADD_MEMBERSHIP, _RX_RING, _STATISTICS, _VERSION, _RESERVE, _FANOUT, _IGNORE_OUTGOING = 1, 5, 6, 10, 12, 18, 23
 _TPACKET_V3 = 2
 _MR_PROMISC = 1
-_FANOUT_HASH = 0
+_FANOUT_HASH, _FANOUT_NEW = 0, 0x2000
 _SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27
 _SIOCGIFFLAGS, _SIOCGIFHWADDR = 0x8913, 0x8927
 _IFF_UP = 1
@@ -112,8 +113,29 @@ def framing_of(link: int, name: str) -> tuple[Any, Any]:
     return framing, table.rows
 
 
+class Fanout:
+    """Rings that share the packets of an interface by flow.
+
+    The kernel numbers the group: numbers of our own could be those of another process, which would then take half of the packets. An
+    interface that is made again has a group of its own.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def join(self, ring: socket.socket, index: int) -> None:
+        """Let a ring on the interface of this index join. Raises OSError."""
+        with self._lock:
+            if index in self._numbers:
+                ring.setsockopt(_SOL_PACKET, _FANOUT, self._numbers[index] | _FANOUT_HASH << 16)
+                return
+            ring.setsockopt(_SOL_PACKET, _FANOUT, (_FANOUT_HASH | _FANOUT_NEW) << 16)
+            self._numbers[index] = ring.getsockopt(_SOL_PACKET, _FANOUT) & 0xFFFF
+
+
 class Ring:
-    """One ring on one interface; several with one `fanout` number share its packets by flow. Needs CAP_NET_RAW.
+    """One ring on one interface; several with one `fanout` share its packets by flow. Needs CAP_NET_RAW.
 
     Nothing is captured before `windows` is asked for the first one. `program`: a filter as the kernel takes it (live/filter.py);
     timestamps: one of timestamp.CHOICES; stamps: whose times they are. An interface that goes down, or away, is waited for.
@@ -122,7 +144,7 @@ class Ring:
     def __init__(
         self,
         interface: str,
-        fanout: int | None = None,
+        fanout: Fanout | None = None,
         program: bytes = b"",
         blocks: int = BLOCKS,
         block_bytes: int = BLOCK_BYTES,
@@ -275,7 +297,7 @@ class Ring:
                 self._socket.setsockopt(_SOL_PACKET, _IGNORE_OUTGOING, 1)
             self._socket.setsockopt(_SOL_PACKET, _ADD_MEMBERSHIP, struct.pack("=iHH8s", self._index, _MR_PROMISC, 0, b""))
             if self._fanout is not None:
-                self._socket.setsockopt(_SOL_PACKET, _FANOUT, self._fanout & 0xFFFF | _FANOUT_HASH << 16)
+                self._fanout.join(self._socket, self._index)
             if self._program:
                 self._filter(self._program)
             else:
@@ -302,12 +324,24 @@ class Ring:
             return False
         if index != self._index:
             # it went away and came back: a socket stays with the one that is gone
-            self._close()
-            self._open()
-            self._begin()
-            return True
+            return self._begin_again()
         self.fault = "" if up else "the interface is down"
         return False
+
+    def _begin_again(self) -> bool:
+        """A new ring on an interface that was made again, if it can be had: else it is tried at the next look."""
+        before, index = self._socket, self._index
+        try:
+            self._open()
+        except SourceError as error:
+            self._socket, self._index, self.fault = before, index, error.reason
+            return False
+        before.close()
+        try:
+            self._begin()
+        except SourceError as error:
+            self._index, self.fault = index, error.reason
+        return True
 
     def _request(self, number: int) -> bytes:
         return fcntl.ioctl(self._socket.fileno(), number, struct.pack("16s24x", os.fsencode(self.name)))

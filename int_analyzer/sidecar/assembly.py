@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from int_analyzer.live.intake import Intake
 from int_analyzer.live.privilege import drop_privileges, raise_capture
 from int_analyzer.live.replay import Replay
 from int_analyzer.live.report_socket import ReportSocket, parse_address
-from int_analyzer.live.ring import Ring
+from int_analyzer.live.ring import Fanout, Ring
 from int_analyzer.profile import Profile
 from int_analyzer.reading import is_large
 from int_analyzer.report import figure
@@ -195,8 +194,8 @@ def _untapped(intake: Intake) -> Intake:
 def _open_live(sidecar: Sidecar, options: Options, tap: Callable[[Intake], Intake]) -> None:
     """Open what packets will come from; none comes yet."""
     program = compile_filter(options.expression) if options.expression else b""
-    for number, interface in enumerate(options.interfaces):
-        fanout = os.getpid() + number if options.threads > 1 else None
+    for interface in options.interfaces:
+        fanout = Fanout() if options.threads > 1 else None
         for _ in range(options.threads):
             ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled, timestamps=options.timestamps)
             sidecar.add(tap(ring))
