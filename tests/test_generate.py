@@ -18,6 +18,7 @@ from int_analyzer.profile import load_profile
 from int_analyzer.report.terminal import verdict
 from int_analyzer.result import analyze
 from int_analyzer.synth.emission import EMISSIONS
+from int_analyzer.synth.packets import told_truth
 from int_analyzer.synth.scenario import SCENARIOS
 
 SMALL = ("--leaves", "3", "--hosts", "3", "--seconds", "0.002")
@@ -51,12 +52,24 @@ def test_the_port_of_an_incast_is_found_with_the_profile_beside_it(name: str, tm
     assert (result.findings[0].node_id, result.findings[0].port_id) == (root["node_id"], root["port_id"])
 
 
+def test_a_truth_has_the_addresses_of_the_capture() -> None:
+    truth = {"congested": [{"culprits": [{"src_ip": "10.1.0.2", "udp_sport": 7}]}], "hosts": [{"host": "10.2.0.1", "name": "h"}], "seed": 1}
+    assert told_truth(truth, EMISSIONS["int-md-2.1"]) == truth
+    assert told_truth(truth, EMISSIONS["ioam"]) == {
+        "congested": [{"culprits": [{"src_ip": "fd00::a01:2", "udp_sport": 7}]}],
+        "hosts": [{"host": "fd00::a02:1", "name": "h"}],
+        "seed": 1,
+    }
+
+
 def test_hosts_may_speak_ipv6(tmp_path: Path) -> None:
     capture = generated(tmp_path, "--seconds", "0.008", "--ipv6")
     (root,) = json.loads((tmp_path / "x.truth.json").read_text())["congested"]
     result = analyze(str(capture), str(tmp_path / "x.profile.toml"))
     assert (result.findings[0].node_id, result.findings[0].port_id) == (root["node_id"], root["port_id"])
     assert all(":" in flow.src for flow in result.findings[0].culprits)
+    # The truth calls hosts as the capture does.
+    assert {flow.src for flow in result.findings[0].culprits} & {culprit["src_ip"] for culprit in root["culprits"]}
 
 
 @pytest.mark.parametrize(("name", "carried"), [("ioam-e2e", "ioam-e2e"), ("ioam-dex", "ioam-dex"), ("csig", None), ("roce", None)])

@@ -22,7 +22,7 @@ def run_case(case: Case, format: str) -> Score | None:
     """The score of one case; None if the situation does not arise with this seed on this fabric, or in this format (of EMISSIONS)."""
     from int_analyzer.result import analyze
     from int_analyzer.synth.emission import EMISSIONS
-    from int_analyzer.synth.packets import operator_profile, write_capture
+    from int_analyzer.synth.packets import operator_profile, told_truth, write_capture
     from int_analyzer.synth.scenario import Knobs, simulate_scenario
 
     knobs = Knobs(seed=case.seed, **SIZES[case.size]._asdict(), **CONDITIONS[case.condition]._asdict())
@@ -38,7 +38,7 @@ def run_case(case: Case, format: str) -> Score | None:
         write_capture(trace, str(capture), EMISSIONS[format], snaplen=SNAPLEN)
         profile.write_text(operator_profile(trace, EMISSIONS[format]))
         summary = analyze(str(capture), str(profile)).summary
-    return score(summary, truth_of(trace.truth))
+    return score(summary, truth_of(told_truth(trace.truth, EMISSIONS[format])))
 
 
 def run_cases(cases: Sequence[Case], format: str, jobs: int) -> Iterator[tuple[Case, Score | None]]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from int_analyzer.capture.records import KIND_PCAP, KIND_PCAPNG
 from int_analyzer.encode import Encoder
 from int_analyzer.output import STANDARD, opened, replacing
 from int_analyzer.synth.emission import Emission, detection
 from int_analyzer.synth.fabric import write_profile
-from int_analyzer.synth.rows import Rows
+from int_analyzer.synth.rows import IPV6_HOSTS, Rows
 from int_analyzer.synth.trace import Trace
 
 Progress = Callable[[int, int], None]
 """Called with the packets written so far and all packets."""
 
+_ADDRESSES = ("src_ip", "dst_ip", "host")
+"""Keys of a truth document whose values are addresses of hosts."""
 SMALL = 20_000
 """Packets that plain Python writes before the compiled kernels could be loaded."""
 
@@ -58,7 +62,7 @@ def write_companions(trace: Trace, output: str, emission: Emission) -> list[Path
         return []
     stem = capture.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".pcap").removesuffix(".pcapng")
     texts = {
-        capture.with_name(f"{stem}.truth.json"): json.dumps(trace.truth, indent=2, ensure_ascii=False) + "\n",
+        capture.with_name(f"{stem}.truth.json"): json.dumps(told_truth(trace.truth, emission), indent=2, ensure_ascii=False) + "\n",
         capture.with_name(f"{stem}.profile.toml"): operator_profile(trace, emission),
     }
     if trace.counters:
@@ -67,6 +71,19 @@ def write_companions(trace: Trace, output: str, emission: Emission) -> list[Path
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
     return list(texts)
+
+
+def told_truth(truth: dict[str, Any], emission: Emission) -> dict[str, Any]:
+    """A truth document with the addresses of hosts as they stand in the capture: IPv6 where the format needs it."""
+    return {key: _told(key, value) for key, value in truth.items()} if emission.ip_version == 6 else truth
+
+
+def _told(key: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _told(name, entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_told(key, entry) for entry in value]
+    return str(ipaddress.IPv6Address(IPV6_HOSTS | int(ipaddress.IPv4Address(value)))) if key in _ADDRESSES else value
 
 
 def operator_profile(trace: Trace, emission: Emission) -> str:

@@ -32,8 +32,10 @@ _RECORDS = PACKETS_PER_BATCH // 2
 _REPORTED_BYTES = {4: 384, 6: 404}
 """A reported packet is cut behind its headers; this has room for all hops, by IP version."""
 _ROCE_PORT, _UDP, _FULL_MEMBER = 4791, 17, 0xFFFF
-_IPV6_HOSTS = (0xFD - 0x100) << 56
-"""fd00::/64, unique local, as the bits of an int64."""
+IPV6_HOSTS = 0xFD << 120
+"""fd00::/64, unique local: the last four bytes are those of a host's IPv4 address."""
+_HIGH_HALF = (IPV6_HOSTS >> 64) - (1 << 64)
+"""Its upper half, as the bits of an int64."""
 _TUNNELS = {0: 0, 2: TUNNEL_ERSPAN_2, 3: TUNNEL_ERSPAN_3}
 _ERSPAN = schema.HAS_MIRROR_OUTER | schema.HAS_MIRROR_SEQUENCE | schema.HAS_MIRROR_SESSION
 _MIRROR_PRESENT = {
@@ -110,9 +112,9 @@ class Rows:
             "tunnels": np.where(reported, 0, _TUNNELS[self._mirror]) | np.where(behind_nsh, TUNNEL_NSH, 0),
             "vlan_id": schema.ABSENT16,
             "ip_version": emission.ip_version,
-            "src_hi": _IPV6_HOSTS if wide else 0,
+            "src_hi": _HIGH_HALF if wide else 0,
             "src_lo": flows.src_ip[flow],
-            "dst_hi": _IPV6_HOSTS if wide else 0,
+            "dst_hi": _HIGH_HALF if wide else 0,
             "dst_lo": flows.dst_ip[flow],
             "protocol": _UDP,
             "src_port": flows.udp_source_port[flow],
