@@ -60,6 +60,22 @@ def test_a_port_that_carries_less_than_its_calm_siblings_is_a_slow_link() -> Non
     assert (finding.port_id, finding.cause) == (1, "degraded-link")
 
 
+@pytest.mark.parametrize(
+    ("speed", "drops", "words"),
+    [
+        (40e6, {}, "at 80% of its link speed"),
+        (16e6, {(1, 71): 5}, "that is 200% of its link speed: packets that were dropped here are counted too"),
+        (16e6, {(2, 71): 5}, "that is 200% of its link speed: packets count twice, or the link is faster than the profile says"),
+    ],
+)
+def test_more_than_a_link_can_carry_is_not_said_to_have_passed(speed: float, drops: dict[tuple[int, int], int], words: str) -> None:
+    traffic = Traffic(drops=drops)
+    traffic.stream(0, 100, 4, lambda at: (Hop(1, 1, hot(at), None), Hop(2, 9, 0, None)))
+    ports = {1: Node(ports={1: PortProfile(speed_bps=speed)})}
+    evidence = only(summarise(traffic.view(), Profile(units=BYTES_NS.units, nodes=ports))).evidence
+    assert sum("of its link speed" in sentence for sentence in evidence) == 1 and words in evidence
+
+
 def last_hop(before: int, during: int) -> Traffic:
     """Packets per ms through the host port 9 of leaf 2, before and while it is congested."""
     traffic = Traffic()

@@ -20,6 +20,8 @@ IMBALANCE = 1.5
 """Load of the port ÷ mean of it and its siblings, from when the balance is to blame."""
 LINE_RATE = 0.8
 """A port that sends so much of its link speed does what it can."""
+TOO_MUCH = 1.05
+"""Load ÷ link speed, from when not all that is counted can have passed."""
 SLOWER = 0.7
 """A congested port that carries less than this share of what calm ports like it carry is slower than they are."""
 UNSEEN = 0.5
@@ -73,7 +75,16 @@ def find_cause(
     port = _port(view, congestion.queue)
     hot = _intervals(congestion)
     load, before = load_change(view, congestion)
+    speed = profile.port_speed_bps(*port)
     evidence = [_load_sentence(load, before)]
+    if speed and 8 * load.bytes > TOO_MUCH * speed:
+        dropped = any(node == port[0] for node, _ in view.drops)
+        why = (
+            "packets that were dropped here are counted too"
+            if dropped
+            else "packets count twice, or the link is faster than the profile says"
+        )
+        evidence.append(f"that is {8 * load.bytes / speed:.0%} of its link speed: {why}")
     siblings = _siblings(port, reach)
     calm_siblings = [other for other in siblings if other not in busy]
     sibling_load = [port_rates(view, other, hot).bytes for other in calm_siblings]
@@ -94,9 +105,9 @@ def find_cause(
             return Cause(IMBALANCED, evidence)
     if drain is not None and drain >= FULL:
         return Cause(OVERLOAD, evidence)
-    speed = profile.port_speed_bps(*port)
     if speed and 8 * load.bytes >= LINE_RATE * speed:
-        evidence.append(f"at {percent(8 * load.bytes / speed)} of its link speed")
+        if 8 * load.bytes <= TOO_MUCH * speed:
+            evidence.append(f"at {percent(8 * load.bytes / speed)} of its link speed")
         return Cause(OVERLOAD, evidence)
     ratio = _ratio(load, before)
     if ratio is not None and ratio >= ROSE:
