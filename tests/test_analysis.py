@@ -155,6 +155,7 @@ def test_a_port_that_the_flows_of_a_root_overload_on_their_way_comes_after_it_ho
     summary = summarise(traffic.view(), fast)
     assert named(summary) == [(3, 201, "root"), (1, 101, "root")]
     assert summary.findings[1].impact > summary.findings[0].impact
+    assert any("too much for this port, too" in sentence for sentence in summary.findings[1].evidence)
 
 
 def test_two_unrelated_roots_are_both_named_the_heavier_first() -> None:

@@ -230,6 +230,10 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
             f"it empties at {percent(place.paused.drain)} of its link speed (depth ÷ wait), and {percent(place.paused.filled)} of what "
             f"waits in {port_label(view, profile, place.paused.by)} came from here: that one holds it up as a whole"
         )
+    if place.fills is not None:
+        sentences.append(
+            "it does not wait for that: it empties as fast as its link can, so the same traffic is too much for this port, too"
+        )
     if place.alone is not None:
         sentences.append(f"it empties at {percent(place.alone)} of its link speed while all is calm behind it, too: it is slow by itself")
     if place.steady is not None:

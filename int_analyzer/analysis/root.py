@@ -78,8 +78,8 @@ class Place:
 
     @property
     def fills(self) -> int | None:
-        """Of a root that is slowed down by nothing: the congested queue that most of what waits in it goes on to; None if there is none."""
-        if self.role != ROOT or self.waiting_share < VICTIM_SHARE or self.alone is not None or self.steady is not None:
+        """Of a root that empties at full speed: the congested queue that most of what waits in it goes on to; None if there is none."""
+        if self.role != ROOT or self.circle or self.waiting_share < VICTIM_SHARE or self.alone is not None or self.steady is not None:
             return None
         return _heaviest(self.waits_for)
 
