@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import re
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -24,6 +28,7 @@ from int_analyzer.analysis.summary import Port, Quantiles, QueueSummary
 from int_analyzer.cli import main
 from int_analyzer.errors import SourceError
 from int_analyzer.sidecar import assembly, metric
+from int_analyzer.sidecar import server as server_module
 from int_analyzer.sidecar.lifetime import BYTES, NODE, PACKETS, PORT
 from int_analyzer.sidecar.page_document import darkest
 from int_analyzer.sidecar.server import Listening, Server
@@ -187,6 +192,88 @@ def test_over_tls_the_cookie_is_for_tls_alone(congested: Sidecar, tmp_path: Path
     files = {"token_file": tmp_path / "token", "certificate": tmp_path / "cert.pem", "key": tmp_path / "key.pem"}
     with answering(congested, **files) as client:
         assert client.get("/?token=correct-horse-battery").headers["set-cookie"].endswith("; Secure")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_token_and_certificate_are_read_again_and_what_does_not_fit_is_refused(congested: Sidecar, tmp_path: Path) -> None:
+    def certify(name: str) -> None:
+        made = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN={name}"
+        subprocess.run(made.split(" "), cwd=tmp_path, check=True, capture_output=True)
+
+    def shown() -> str:
+        return ssl.get_server_certificate(("127.0.0.1", server.port))
+
+    (tmp_path / "token").write_text("correct-horse-battery\n")
+    certify("first")
+    server = Server(Listening("127.0.0.1:0", tmp_path / "token", tmp_path / "cert.pem", tmp_path / "key.pem"))
+    server.start(congested)
+    try:
+        client = Client(server.port, tls=True)
+        first = shown()
+        assert first == (tmp_path / "cert.pem").read_text()
+        (tmp_path / "token").write_text("another-horse-battery\n")
+        certify("second")
+        server.reload()
+        assert shown() == (tmp_path / "cert.pem").read_text() != first
+        for word, status in (("correct-horse-battery", 401), ("another-horse-battery", 200)):
+            assert client.get("/metrics", headers={"authorization": f"Bearer {word}"}).status_code == status
+        second = shown()
+        (tmp_path / "key.pem").write_text("")
+        with pytest.raises(SourceError, match=r"cert\.pem: no certificate with its key"):
+            server.reload()
+        assert shown() == second
+    finally:
+        server.close()
+
+
+def test_what_is_refused_on_reload_is_told_and_counted(congested: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise SourceError("token", "a token has 16 letters")
+
+    monkeypatch.setattr(congested, "on_reload", [refuse])
+    congested.reload()
+    assert health_of(congested) == ("degraded", ["not read again: token: a token has 16 letters"]) and congested.reload_faults == 1
+    monkeypatch.setattr(congested, "on_reload", [])
+    congested.reload()
+    assert health_of(congested) == ("ok", [])
+
+
+def test_connections_that_ask_for_nothing_are_closed_and_more_than_there_may_be_too(
+    congested: Sidecar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "CONNECTIONS", 4)
+    monkeypatch.setattr(server_module, "REQUEST_S", 0.5)
+    with answering(congested) as client:
+        time.sleep(0.6)
+        idle = [socket.create_connection(("127.0.0.1", client.port), 10) for _ in range(8)]
+        idle[0].sendall(b"GET /metrics HTTP/1.1\r\nHost: ")
+        for connection in idle:
+            with contextlib.suppress(ConnectionResetError):
+                assert connection.recv(1) == b""
+            connection.close()
+        # who asks, and goes on asking on one connection, is served
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", client.port, timeout=10)) as patient:
+            for _ in range(3):
+                patient.request("GET", "/healthz")
+                assert patient.getresponse().read()
+                time.sleep(0.4)
+
+
+def test_it_listens_at_an_address_of_ip_version_6(congested: Sidecar) -> None:
+    server = Server(Listening("[::1]:0"))
+    server.start(congested)
+    try:
+        assert server.url == f"http://[::1]:{server.port}/"
+        with contextlib.closing(http.client.HTTPConnection("::1", server.port, timeout=10)) as connection:
+            for headers, status in (({}, 200), ({"host": "elsewhere.example"}, 421)):
+                connection.request("GET", "/metrics", headers=headers)
+                answer = connection.getresponse()
+                answer.read()
+                assert answer.status == status
+    finally:
+        server.close()
+    with pytest.raises(SourceError, match="others can reach this address"):
+        Server(Listening("[::]:0"))
 
 
 @pytest.mark.parametrize(

@@ -109,11 +109,12 @@ def run(options: Options) -> None:
 
         def reload() -> None:
             sidecar.reload()
-            _say(f"profile: {sidecar.reload_fault or 'read again'}")
+            _say(f"SIGHUP: {sidecar.reload_fault or 'all is read again'}")
 
         if server is not None:
             stack.callback(server.close)
             server.start(sidecar)
+            sidecar.on_reload.append(server.reload)
             _say(f"listening at {server.url}")
         if not options.screen:
             sidecar.on_notice.append(_say)

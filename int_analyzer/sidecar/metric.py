@@ -111,7 +111,7 @@ METRICS = (
     Metric("int_analyzer_evidence_answers", COUNTER, (), "Times that counters from outside came; absent if none are asked for."),
     Metric("int_analyzer_evidence_faults", COUNTER, (), "Times that they were asked for and did not come."),
     Metric("int_analyzer_clock_steps", COUNTER, (), "How often the capture clock was set, or nothing came for a minute."),
-    Metric("int_analyzer_reload_faults", COUNTER, (), "Profiles refused on SIGHUP."),
+    Metric("int_analyzer_reload_faults", COUNTER, (), "Profiles, tokens and certificates refused on SIGHUP."),
     Metric("int_analyzer_checkpoint_faults", COUNTER, (), "Checkpoints that could not be written."),
     Metric("int_analyzer_checkpoint_age_seconds", GAUGE, (), "Capture time since the last checkpoint; absent without --state."),
     Metric("int_analyzer_tick_age_seconds", GAUGE, (), "Time since the last tick: a second, or the sidecar hangs."),

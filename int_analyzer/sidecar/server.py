@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import ipaddress
 import socket
+import ssl
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from int_analyzer.sidecar.service import Sidecar
 
 _START_S = 10.0
+CONNECTIONS = 128
+"""Connections at once; a further one is closed. Whoever may not ask must not take all files of the process either."""
+REQUEST_S = 10.0
+"""A connection on which no request has come whole for so long is closed."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Server:
     def __init__(self, listening: Listening) -> None:
         require_extra(listening.address)
         host, port = _parse(listening.address)
+        self._listening = listening
         self._token = _read_token(listening.token_file)
         if not self._token and not _is_loopback(host):
             raise SourceError(listening.address, "others can reach this address: give --token-file")
@@ -44,9 +50,7 @@ class Server:
         if (listening.certificate is None) != (listening.key is None):
             raise SourceError(listening.address, "--tls-cert and --tls-key belong together")
         if listening.certificate is not None and listening.key is not None:
-            for path in (listening.certificate, listening.key):
-                if not path.is_file():
-                    raise SourceError(path, "no such file")
+            _load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), listening.certificate, listening.key)
             self._tls = {"ssl_certfile": str(listening.certificate), "ssl_keyfile": str(listening.key)}
         self._socket = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         try:
@@ -68,8 +72,9 @@ class Server:
 
         from int_analyzer.sidecar.web import make_app
 
-        config = uvicorn.Config(
-            make_app(sidecar, self._token, self._closing),
+        self._config = config = uvicorn.Config(
+            make_app(sidecar, lambda: self._token, self._closing),
+            http=_bounded(),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -80,6 +85,16 @@ class Server:
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, name="http", daemon=True)
         self._thread.start()
+
+    def reload(self) -> None:
+        """Read token, certificate and key again, for whoever asks from now on. Raises SourceError, and what was stays."""
+        listening = self._listening
+        if listening.token_file is not None:
+            self._token = _read_token(listening.token_file)
+        if listening.certificate is not None and listening.key is not None:
+            # One that does not fit would leave a context without any, so that another tries first.
+            _load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), listening.certificate, listening.key)
+            _load_certificate(self._config.ssl, listening.certificate, listening.key)
 
     def close(self) -> None:
         """Let the pages go, and the address."""
@@ -97,6 +112,48 @@ def require_extra(wanted_for: str) -> None:
             importlib.import_module(module)
         except ImportError as error:
             raise SourceError(wanted_for, f"{module} is not installed: pip install 'int-analyzer[sidecar]'") from error
+
+
+def _bounded() -> type:
+    """uvicorn's protocol for connections of which there are not too many, and which ask for something."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Bounded(H11Protocol):
+        awaited = False
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > CONNECTIONS:
+                transport.abort()
+            self._await(self.cycle)
+
+        def data_received(self, data: bytes) -> None:
+            if self.cycle is not None and self.cycle.response_complete:
+                self._await(self.cycle)
+            super().data_received(data)
+
+        def _await(self, last: Any) -> None:
+            if not self.awaited:
+                self.awaited = True
+                self.loop.call_later(REQUEST_S, self._close_unless_asked, last)
+
+        def _close_unless_asked(self, last: Any) -> None:
+            self.awaited = False
+            if self.cycle is last:
+                self.transport.abort()
+
+    return Bounded
+
+
+def _load_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    for path in (certificate, key):
+        if not path.is_file():
+            raise SourceError(path, "no such file")
+    try:
+        # an empty password, so that nobody is asked for one at the terminal
+        context.load_cert_chain(certificate, key, password="")
+    except OSError as error:
+        raise SourceError(certificate, f"no certificate with its key: {error.strerror or error}") from error
 
 
 def _parse(address: str) -> tuple[str, int]:

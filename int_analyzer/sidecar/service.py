@@ -71,9 +71,9 @@ class Sidecar:
     """Sources come in by `add`, what is found goes to the sinks; `snapshot` is the last tick's.
 
     connections: which are followed, by `relief` if there is one; inquiry: what asks for counters from outside, if any does; stages: time
-    and number of runs of what a tick does; reload_faults: profiles that were refused since the start; recent: the last events; on_second:
+    and number of runs of what a tick does; reload_faults: what was read again and refused since the start; recent: the last events; on_second:
     called with every second that was closed, and its state; on_notice: called with a line for the log; on_tick: called after a tick;
-    concerns: what is wrong with the process for as long as it runs; over: a replay has come to its end; stopped: because somebody asked
+    on_reload: called to read something again, may raise IntAnalyzerError; concerns: what is wrong with the process for as long as it runs; over: a replay has come to its end; stopped: because somebody asked
     for it.
     """
 
@@ -109,6 +109,7 @@ class Sidecar:
         self.on_second: list[Callable[[int, State], None]] = [self.history.add]
         self.on_notice: list[Callable[[str], None]] = []
         self.on_tick: list[Callable[[int], None]] = []
+        self.on_reload: list[Callable[[], None]] = []
         self.concerns: list[str] = []
         self.over = False
         self.stopped = False
@@ -134,20 +135,23 @@ class Sidecar:
         return [worker.report_port for worker in self.workers if worker.report_port is not None]
 
     def reload(self) -> None:
-        """Read the profile again and go on with it; one that is not valid is refused and counted. What is known stays."""
+        """Read the profile again, and what `on_reload` reads, and go on with it; what is not valid is refused and counted."""
         for sink in self.sinks:
             if isinstance(sink, EventLog):
                 sink.reopen()
+        faults = []
+        for read in (self._read_profile, *self.on_reload):
+            try:
+                read()
+            except IntAnalyzerError as error:
+                faults.append(str(error))
+        self.reload_faults += len(faults)
+        self.reload_fault = "; ".join(faults)
+
+    def _read_profile(self) -> None:
         if self.profile_path is None:
             return
-        try:
-            profile = load_profile(self.profile_path)
-        except IntAnalyzerError as error:
-            self.reload_faults += 1
-            self.reload_fault = str(error)
-            return
-        self.reload_fault = ""
-        self.profile = self.judge.profile = profile
+        self.profile = self.judge.profile = profile = load_profile(self.profile_path)
         for worker in self.workers:
             worker.use(profile)
 

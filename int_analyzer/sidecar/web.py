@@ -8,7 +8,7 @@ import ipaddress
 import json
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,10 +49,10 @@ _HEADERS = {
 }
 
 
-def make_app(sidecar: Sidecar, token: str, closing: threading.Event) -> Starlette:
+def make_app(sidecar: Sidecar, token: Callable[[], str], closing: threading.Event) -> Starlette:
     """The application; streams end when it is `closing`.
 
-    With a token everything but /healthz asks for it; without one, only this machine may be the host that is named.
+    With a token everything but /healthz asks for it (that of now); without one, only this machine may be the host that is named.
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Exposition(sidecar))
@@ -117,7 +117,7 @@ def health_of(sidecar: Sidecar) -> tuple[str, list[str]]:
     if sidecar.relief is not None and sidecar.relief.reason:
         degraded.append(f"connections: {sidecar.relief.describe()}")
     if sidecar.reload_fault:
-        degraded.append(f"profile: {sidecar.reload_fault}")
+        degraded.append(f"not read again: {sidecar.reload_fault}")
     return "failing" if failing else "degraded" if degraded else "ok", failing + degraded
 
 
@@ -163,7 +163,7 @@ class _Guard:
     The token comes as `Authorization: Bearer`, or once as ?token=, after which the browser keeps it as a cookie.
     """
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp, token: Callable[[], str]) -> None:
         self._app = app
         self._token = token
 
@@ -179,7 +179,7 @@ class _Guard:
                 answer = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     answer.setdefault(name, value)
-                if self._token and self._known(given):
+                if self._known(given):
                     secure = "; Secure" if scope["scheme"] == "https" else ""
                     answer.append("set-cookie", f"{_COOKIE}={given}; HttpOnly; SameSite=Strict; Path=/{secure}")
             await send(message)
@@ -190,7 +190,7 @@ class _Guard:
     def _refusal(self, path: str, headers: Headers, given: str) -> Response | None:
         if path == "/healthz":
             return None
-        if not self._token:
+        if not self._token():
             if _names_this_machine(headers.get("host", "")):
                 return None
             return PlainTextResponse("this address is for this machine only\n", 421)
@@ -201,7 +201,7 @@ class _Guard:
         return PlainTextResponse("a token is needed\n", 401, {"www-authenticate": "Bearer"})
 
     def _known(self, word: str) -> bool:
-        return bool(word) and hmac.compare_digest(word.encode(), self._token.encode())
+        return bool(word) and bool(self._token()) and hmac.compare_digest(word.encode(), self._token().encode())
 
 
 def _names_this_machine(host: str) -> bool:
