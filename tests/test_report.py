@@ -13,10 +13,13 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 import summaries
+from mode import unchecked
 
 from int_analyzer.analysis.summary import Link, Port, Summary
 from int_analyzer.report import drawing, figure, format_list, graph_files, json_document, terminal
 from int_analyzer.report.layering import layers_of
+
+pytestmark = unchecked
 
 SCHEMA = Path(__file__).parent.parent / "docs/schema/analyze.schema.json"
 ALL = {
