@@ -1,4 +1,7 @@
-"""Scenarios as captures that are analysed, once for all tests of a process, and what really happened in them."""
+"""Scenarios as captures that are analysed, once for all tests of a process, and what really happened in them.
+
+Plain Python goes without: it takes a minute to simulate and read one, and what it reads elsewhere is smaller.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from int_analyzer import Result, analyze
+import pytest
+from mode import TOO_LARGE
+
+from int_analyzer import Result, _jit, analyze
 from int_analyzer.fold.view import View
 from int_analyzer.profile import Profile, load_profile
 from int_analyzer.result import fold_captures
@@ -19,6 +25,8 @@ from int_analyzer.synth.scenario import Knobs, simulate_scenario
 @functools.cache
 def captured(name: str, seed: int, seconds: float, sampling: int | None = None) -> tuple[Path, Path, dict[str, Any], Any]:
     """A capture, its profile with a price of hosts, the truth, and the folder in which both live."""
+    if _jit.DISABLED:
+        pytest.skip(TOO_LARGE)
     trace = simulate_scenario(name, Knobs(seed=seed, seconds=seconds, sampling=sampling))
     emission = EMISSIONS["int-md-2.1"]
     folder = tempfile.TemporaryDirectory()

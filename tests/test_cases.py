@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 from http_double import Asked, answering
+from mode import simulated
 
-from int_analyzer import _jit
 from int_analyzer.cli import main
 from int_analyzer.synth.clock import EPOCH_NS
 
-pytestmark = pytest.mark.skipif(_jit.DISABLED, reason="NUMBA_DISABLE_JIT: simulations as plain Python take minutes")
+pytestmark = simulated
 Captured = pytest.CaptureFixture[str]
 SECOND = 1_000_000_000
 

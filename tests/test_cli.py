@@ -20,11 +20,14 @@ import jsonschema
 import networkx
 import pyarrow.parquet
 import pytest
+from mode import unchecked
 
 from int_analyzer import _jit, installation, reading, result
 from int_analyzer.capture import open_source
 from int_analyzer.cli import main, progress
 from int_analyzer.decode import Decoder
+
+pytestmark = unchecked
 
 ROOT = Path(__file__).parent.parent
 PCAPS = ROOT / "pcaps"

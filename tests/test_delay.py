@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from delay_reference import delays_in, messages_in
 from delay_traffic import CALM, IN_NS, calm, send
+from mode import simulated
 from roce_reference import START, US, WRAP, folded
 from roce_traffic import Wire
 from simulated_capture import analysed, captured, viewed
 
-from int_analyzer import _jit
 from int_analyzer.analysis.delays.delay import Delays, find_delays
 from int_analyzer.analysis.hosts.message import match_marks
 from int_analyzer.analysis.summarise import examine
@@ -35,7 +35,6 @@ SECONDS = {
     "prepare-slow": 0.03,
 }
 SEED = 1003
-simulated = pytest.mark.skipif(_jit.DISABLED, reason="NUMBA_DISABLE_JIT: simulations as plain Python take minutes")
 
 
 def delays_of(view: View, profile: Profile = IN_NS) -> Delays:
@@ -55,7 +54,6 @@ def parts_of(delay: MessageDelay) -> dict[Any, int]:
 # ------------------------------------------------------------------------------------------------------------ simulated fabrics
 
 
-@simulated
 @pytest.mark.parametrize("name", ["straggler-link", "incast", "prepare-slow"])
 def test_every_message_lost_its_time_where_the_slow_twin_says(name: str) -> None:
     view, profile = viewed(name, SEED, SECONDS[name])
@@ -83,7 +81,6 @@ def root_of(finding: Finding, findings: list[Finding]) -> Finding:
     return next((other for other in findings if other.id == finding.root), finding)
 
 
-@simulated
 @pytest.mark.parametrize("name", ["straggler-link", "incast", "slow-receiver"])
 def test_most_slow_messages_lost_their_time_at_the_true_root_or_where_it_held_them_up(name: str) -> None:
     result = analysed(name, SEED, SECONDS[name])
@@ -103,7 +100,6 @@ def test_most_slow_messages_lost_their_time_at_the_true_root_or_where_it_held_th
     assert at_root > blamed / 2 and blamed > len(summary.messages.worst) / 2
 
 
-@simulated
 @pytest.mark.parametrize("name", ["straggler-link", "hot-expert"])
 def test_the_finding_says_which_messages_and_jobs_its_queue_delayed(name: str) -> None:
     summary = analysed(name, SEED, SECONDS[name]).summary
@@ -114,7 +110,6 @@ def test_the_finding_says_which_messages_and_jobs_its_queue_delayed(name: str) -
     assert 20_000 <= root.delays.worst_ns <= root.delays.sum_ns
 
 
-@simulated
 @pytest.mark.parametrize("name", ["storage-slow", "straggler-host", "prepare-slow"])
 def test_no_port_is_blamed_for_what_a_host_does(name: str) -> None:
     summary = analysed(name, SEED, SECONDS[name]).summary
@@ -123,7 +118,6 @@ def test_no_port_is_blamed_for_what_a_host_does(name: str) -> None:
     assert [finding for finding in summary.findings if finding.delays is not None] == []
 
 
-@simulated
 def test_what_sampled_telemetry_cannot_tell_of_a_message_is_told_by_its_flow_or_not_at_all() -> None:
     summary = analysed("straggler-link", SEED, SECONDS["straggler-link"], 10).summary
     assert summary.messages is not None

@@ -10,7 +10,7 @@ from delay_traffic import CALM, IN_NS, calm, send
 from roce_reference import US, Packet, folded
 from roce_traffic import Wire
 from simulated_capture import captured
-from test_delay import SECONDS, SEED, simulated
+from test_delay import SECONDS, SEED
 
 from int_analyzer import analyze
 from int_analyzer.analysis.delays.delay_summary import DirectionDelay
@@ -88,7 +88,6 @@ def test_a_flow_has_the_delay_of_its_connection_once_and_else_a_reason() -> None
     assert reasons == {"": 1, "no whole message of it was seen": None}
 
 
-@simulated
 def test_the_columns_of_both_tables_add_up_to_what_is_said_of_all_messages(capsys: pytest.CaptureFixture[str]) -> None:
     path, profile, _, _ = captured("straggler-link", SEED, SECONDS["straggler-link"])
     summary = analyze(path, profile).summary

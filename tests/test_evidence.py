@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 import pytest
 from http_double import Asked, Double, answering
+from mode import unchecked
 
 from int_analyzer.counter import METRICS
 from int_analyzer.errors import EvidenceError, ProfileError
@@ -21,6 +22,8 @@ from int_analyzer.evidence.place import Places
 from int_analyzer.evidence.prometheus import MOST_POINTS, Prometheus
 from int_analyzer.evidence.series import Counters, Series, build_series
 from int_analyzer.profile import Profile, parse_profile
+
+pytestmark = unchecked
 
 SECOND = 1_000_000_000
 NOW = 1_780_000_000 * SECOND

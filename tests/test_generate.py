@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mode import other_programs, simulated
 
 from int_analyzer.cli import main
 from int_analyzer.crosscheck import Run
@@ -42,6 +43,7 @@ def incast(tmp_path_factory: pytest.TempPathFactory) -> Path:
 WITHOUT_HOPS = ("roce", "ioam-e2e", "ioam-dex", "csig")
 
 
+@simulated
 @pytest.mark.parametrize("name", [name for name in EMISSIONS if name not in (*WITHOUT_HOPS, "hpcc", "mri")])
 def test_the_port_of_an_incast_is_found_with_the_profile_beside_it(name: str, tmp_path: Path) -> None:
     capture = generated(tmp_path, "--seconds", "0.008", "--snaplen", "384", "--format", name)
@@ -62,6 +64,7 @@ def test_a_truth_has_the_addresses_of_the_capture() -> None:
     }
 
 
+@simulated
 def test_hosts_may_speak_ipv6(tmp_path: Path) -> None:
     capture = generated(tmp_path, "--seconds", "0.008", "--ipv6")
     (root,) = json.loads((tmp_path / "x.truth.json").read_text())["congested"]
@@ -74,7 +77,7 @@ def test_hosts_may_speak_ipv6(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "carried"), [("ioam-e2e", "ioam-e2e"), ("ioam-dex", "ioam-dex"), ("csig", None), ("roce", None)])
 def test_of_telemetry_without_hops_the_analysis_says_that_it_cannot_judge(name: str, carried: str | None, tmp_path: Path) -> None:
-    capture = generated(tmp_path, "--seconds", "0.004", "--snaplen", "256", "--format", name)
+    capture = generated(tmp_path, "--snaplen", "256", "--format", name)
     summary = analyze(str(capture), str(tmp_path / "x.profile.toml")).summary
     quality = summary.quality
     assert quality is not None and quality.hops == 0 and quality.rejects == {}
@@ -98,6 +101,7 @@ def test_options_of_a_flow_are_numbered_in_the_order_in_which_its_packets_come_o
         assert of_flow["sequence"].tolist() == list(range(len(of_flow)))
 
 
+@simulated
 def test_csig_tags_tell_of_the_fullest_port(tmp_path: Path) -> None:
     capture = generated(tmp_path, "--seconds", "0.008", "--snaplen", "256", "--format", "csig")
     tags = analyze(str(capture)).packets["csig"].dropna().to_numpy(dtype="int64")
@@ -107,6 +111,7 @@ def test_csig_tags_tell_of_the_fullest_port(tmp_path: Path) -> None:
     assert left.min() == 0 and left.max() > 15
 
 
+@simulated
 def test_of_telemetry_that_names_no_node_the_analysis_says_so(tmp_path: Path) -> None:
     capture = generated(tmp_path, "--seconds", "0.008", "--snaplen", "256", "--format", "hpcc")
     finding = analyze(str(capture), str(tmp_path / "x.profile.toml")).findings[0]
@@ -158,6 +163,7 @@ def test_what_is_bad_about_the_telemetry_is_chosen_and_stands_in_the_truth(tmp_p
     assert 0.4 < sum(int(loss["lost"]) for loss in quality.losses) / told["mirrored"] < 0.6  # type: ignore[call-overload]
 
 
+@simulated
 @pytest.mark.parametrize("points", ["2", "3"])
 def test_where_several_switches_mirror_a_packet_everything_counts_once(points: str, tmp_path: Path) -> None:
     found = {}
@@ -185,7 +191,7 @@ def test_packets_that_are_mirrored_twice_over_differ_in_what_is_around_them(inca
 
 @pytest.mark.parametrize("name", EMISSIONS)
 def test_every_format_is_analysed_without_a_reject(name: str, tmp_path: Path) -> None:
-    capture = generated(tmp_path, "--format", name)
+    capture = generated(tmp_path, "--format", name, "--seconds", "0.001")
     result = analyze(str(capture), str(tmp_path / "x.profile.toml"))
     quality = result.quality
     assert quality is not None and quality.packets > 0
@@ -193,6 +199,7 @@ def test_every_format_is_analysed_without_a_reject(name: str, tmp_path: Path) ->
     assert (quality.hops > 0) == (name not in WITHOUT_HOPS)
 
 
+@other_programs
 @needs_tshark
 @pytest.mark.parametrize("name", EMISSIONS)
 def test_tshark_finds_every_packet_well_formed_and_every_checksum_right(name: str, tmp_path: Path) -> None:
@@ -221,6 +228,7 @@ def test_tshark_finds_every_packet_well_formed_and_every_checksum_right(name: st
         assert malformed == "" and complaint in {"", *unknown}
 
 
+@other_programs
 @needs_tshark
 @pytest.mark.parametrize("name", EMISSIONS)
 def test_tshark_with_our_plugin_reads_what_we_read(name: str, tmp_path: Path) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from mode import unchecked
 
 from int_analyzer.analysis.outside.outside_summary import CounterRise, JobBound, OutsideSummary
 from int_analyzer.cli import main
 from int_analyzer.report.outside_section import outside_lines
+
+pytestmark = unchecked
 
 START = 1_780_000_000_000_000_000
 SECOND = 1_000_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from simulated_capture import viewed
-from test_delay import SEED, simulated
+from test_delay import SEED
 
 from int_analyzer.analysis.congestion import Episode, find_congestion
 from int_analyzer.analysis.delays.pause import Hold, find_holds
@@ -39,7 +39,6 @@ def paused_ns(performance: Performance, host: str, begin_ns: int, end_ns: int) -
     return float((ground.paused_ns[link] * inside / width).sum())
 
 
-@simulated
 @pytest.mark.parametrize("name", ["slow-receiver", "pfc-chain"])
 def test_hosts_are_told_to_be_paused_while_they_were_and_little_is_left_elsewhere(name: str) -> None:
     slow, messages = told(name)
@@ -57,7 +56,6 @@ def test_hosts_are_told_to_be_paused_while_they_were_and_little_is_left_elsewher
     assert wrong < 0.01 * claimed
 
 
-@simulated
 def test_a_paused_host_is_named_with_the_queue_that_held_it_up_and_its_finding() -> None:
     slow, messages = told("pfc-chain")
     parts = [part for delay in messages.worst for part in delay.parts or [] if part.where == "host-paused"]
@@ -70,7 +68,6 @@ def test_a_paused_host_is_named_with_the_queue_that_held_it_up_and_its_finding()
         assert part.at.node == f"leaf{int(part.host.split('.')[1]) - 1}"
 
 
-@simulated
 def test_a_queue_that_is_not_known_to_be_held_up_may_have_paused_a_host_unless_its_node_counted_the_pauses() -> None:
     slow, messages = told("slow-link", seed=1)
     (finding,) = slow.findings
@@ -90,7 +87,6 @@ def test_a_queue_that_is_not_known_to_be_held_up_may_have_paused_a_host_unless_i
     assert part.evidence == "the node next to the host counted pauses that it sent to it"
 
 
-@simulated
 @pytest.mark.parametrize("name", ["straggler-link", "incast"])
 def test_holds_are_the_congested_queues_at_the_first_node_of_each_host(name: str) -> None:
     view, profile = viewed(name, SEED, SECONDS)

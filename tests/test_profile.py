@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from mode import unchecked
 
 from int_analyzer import settings
 from int_analyzer.errors import ProfileError
 from int_analyzer.formats.dialect import DIALECT_NAMES
 from int_analyzer.profile import Profile, Units, load_profile
+
+pytestmark = unchecked
 
 EXAMPLE = Path(__file__).parent.parent / "docs" / "profile-example.toml"
 

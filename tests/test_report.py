@@ -14,10 +14,13 @@ import jsonschema
 import numpy as np
 import pytest
 import summaries
+from mode import unchecked
 
 from int_analyzer.analysis.summary import Link, Port, Summary
 from int_analyzer.report import drawing, figure, format_list, graph_files, json_document, json_text, terminal
 from int_analyzer.report.layering import layers_of
+
+pytestmark = unchecked
 
 SCHEMA = Path(__file__).parent.parent / "docs/schema/analyze.schema.json"
 ALL = {

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mode import simulated
 from typer.testing import CliRunner
 
-from int_analyzer import _jit
 from int_analyzer.analysis import summarise as summarising
 from int_analyzer.analysis.clocks import envelope
 from int_analyzer.analysis.clocks.band import Band
@@ -30,7 +30,6 @@ PCAPS = Path(__file__).parent.parent / "pcaps"
 RECORDED = PCAPS / "bmv2-int-md-incast"
 CHAIN = Case("pfc-chain", 1001, "small", "clear")
 SKEWED = Case("skewed-clocks", 1001, "small", "clear")
-simulated = pytest.mark.skipif(_jit.DISABLED, reason="a simulation of 300 000 packet-hops in plain Python takes minutes")
 
 
 def finding(node: int, port: int, role: str = "root", confidence: float = 0.9, **values: Any) -> Finding:

@@ -15,6 +15,7 @@ import mutate
 import pytest
 from capture_bytes import pcap_header
 from dissected import PCAPS, PROFILE, ROOT, declared_headers, every, hop_branches, of_bytes, text_of, worked
+from mode import unchecked
 from rich.console import Console
 
 from int_analyzer.cli import main
@@ -22,6 +23,8 @@ from int_analyzer.dissect import wording
 from int_analyzer.dissect.field import PROFILE_UNITS, Form
 from int_analyzer.profile import Profile, parse_profile
 from int_analyzer.report import packet_tree
+
+pytestmark = unchecked
 
 Captured = pytest.CaptureFixture[str]
 

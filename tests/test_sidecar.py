@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from mode import simulated
 from traffic import CONGESTED, HEALTHY, LENGTH, ROOT, SECOND, START, Timed, in_turn, pcap
 
 from int_analyzer import _jit, analyze
@@ -142,7 +143,7 @@ def test_no_finding_ends_before_it_was_said_to_start() -> None:
     assert events[0].at_ns <= events[1].at_ns
 
 
-@pytest.mark.skipif(_jit.DISABLED, reason="NUMBA_DISABLE_JIT: simulations as plain Python take minutes")
+@simulated
 def test_a_capture_shorter_than_a_second_is_judged_too(tmp_path: Path) -> None:
     capture = tmp_path / "short.pcap"
     assert main(["generate", "incast", "-o", str(capture), "--seconds", "0.02", "--seed", "1"]) == 0

@@ -9,6 +9,7 @@ import struct
 from pathlib import Path
 
 import pytest
+from mode import unchecked
 from roce_reference import US, folded
 from roce_traffic import Wire, capture
 from view_factory import MS, Hop, Traffic
@@ -17,6 +18,8 @@ from int_analyzer import analyze
 from int_analyzer.analysis.span import capture_span, count_strays
 from int_analyzer.analysis.summarise import summarise
 from int_analyzer.report import terminal
+
+pytestmark = unchecked
 
 SECOND = 1_000_000_000
 HOUR = 3600 * SECOND

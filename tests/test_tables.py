@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from mode import unchecked
 
 import int_analyzer as ia
 from int_analyzer import row_files, schema, tables
@@ -18,6 +19,8 @@ from int_analyzer.columns import N_HOPS, N_MIRRORS, N_OPTIONS, N_PACKETS, N_ROCE
 from int_analyzer.errors import IntAnalyzerError
 from int_analyzer.profile import parse_profile
 from int_analyzer.reading import Reading
+
+pytestmark = unchecked
 
 PCAPS = Path(__file__).parent.parent / "pcaps"
 LAOFAN = str(PCAPS / "bmv2-laofan-int-md-v2.1/s2-s4.pcap")

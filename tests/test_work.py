@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import json
-import tempfile
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 from roce_traffic import capture
+from simulated_capture import analysed, captured
+from test_delay import SECONDS, SEED
 from work_traffic import Disk, ring
 
 from int_analyzer import Result, analyze
@@ -19,34 +20,25 @@ from int_analyzer.report import json_document, terminal
 from int_analyzer.report.work_section import job_lines, storage_lines, work_headline
 from int_analyzer.scoring.score import score
 from int_analyzer.scoring.truth import truth_of
-from int_analyzer.synth.emission import EMISSIONS
-from int_analyzer.synth.packets import operator_profile, write_capture
-from int_analyzer.synth.scenario import Knobs, simulate_scenario
 
-SECONDS = {"straggler-host": 0.012, "straggler-link": 0.012, "hot-expert": 0.016, "storage-slow": 0.03, "prepare-slow": 0.03}
+WITH_HOSTS = ("straggler-host", "straggler-link", "hot-expert", "storage-slow", "prepare-slow")
 
 
-@functools.cache
-def analysed(name: str) -> tuple[Result, dict]:  # type: ignore[type-arg]
-    trace = simulate_scenario(name, Knobs(seed=1003, seconds=SECONDS[name]))
-    emission = EMISSIONS["int-md-2.1"]
-    with tempfile.TemporaryDirectory() as folder:
-        written, profile = Path(folder) / "capture.pcap", Path(folder) / "profile.toml"
-        write_capture(trace, str(written), emission, snaplen=512)
-        profile.write_text(operator_profile(trace, emission))
-        return analyze(str(written), str(profile)), trace.truth
+def told_and_true(name: str) -> tuple[Result, dict[str, Any]]:
+    """The analysis of a scenario and its truth."""
+    return analysed(name, SEED, SECONDS[name]), captured(name, SEED, SECONDS[name])[2]
 
 
 @pytest.mark.parametrize("name", ["straggler-host", "storage-slow", "prepare-slow", "hot-expert"])
 def test_the_host_that_was_made_late_is_found_with_its_cause_and_nothing_else(name: str) -> None:
-    result, truth = analysed(name)
+    result, truth = told_and_true(name)
     scored = score(result.summary, truth_of(truth))
     assert (scored.hosts_found, scored.false_findings, scored.top1) == (1.0, 0, True)
 
 
 @pytest.mark.parametrize("name", ["straggler-host", "storage-slow", "prepare-slow"])
 def test_it_is_late_by_what_was_simulated_from_when_it_was(name: str) -> None:
-    result, truth = analysed(name)
+    result, truth = told_and_true(name)
     (told,) = truth["hosts"]
     (found,) = (finding for finding in result.findings if finding.role == "host")
     assert found.impact / found.packets == pytest.approx(told["late_ns"], rel=0.1)
@@ -55,7 +47,7 @@ def test_it_is_late_by_what_was_simulated_from_when_it_was(name: str) -> None:
 
 
 def test_a_congested_link_of_a_ring_is_no_trouble_of_a_host() -> None:
-    result, truth = analysed("straggler-link")
+    result, truth = told_and_true("straggler-link")
     assert [finding.role for finding in result.findings if finding.role == "host"] == []
     (job,) = result.summary.jobs
     suspects = [member for member in job.members if member.label != "healthy"]
@@ -65,16 +57,16 @@ def test_a_congested_link_of_a_ring_is_no_trouble_of_a_host() -> None:
 
 
 def test_the_ring_is_found_with_its_steps() -> None:
-    result, _ = analysed("straggler-host")
+    result, _ = told_and_true("straggler-host")
     (job,) = result.summary.jobs
     assert (job.kind, job.chunk_bytes, len(job.members), job.inferred) == ("ring", 131_072, 8, True)
     # a chunk at 85 % of 25 Gbit/s, and 5 µs
     assert job.step.p50 == pytest.approx(131_072 * 8 / 0.85 / 25 + 5000, rel=0.3)
 
 
-@pytest.mark.parametrize("name", SECONDS)
+@pytest.mark.parametrize("name", WITH_HOSTS)
 def test_the_document_and_the_report_say_it(name: str) -> None:
-    result, _ = analysed(name)
+    result, _ = told_and_true(name)
     jsonschema.validate(json.loads(result.to_json()), json_document.json_schema())
     stream = io.StringIO()
     terminal.print_report(result.summary, stream)
@@ -123,7 +115,7 @@ def test_the_verb_prints_jobs_and_nothing_but_jobs(tmp_path: Path, capsys: pytes
 
 
 def test_a_host_named_with_another_cause_is_not_found_but_a_false_finding() -> None:
-    result, truth = analysed("prepare-slow")
+    result, truth = told_and_true("prepare-slow")
     (told,) = truth["hosts"]
     other = truth_of({**truth, "hosts": [{**told, "cause": "slow-compute"}]})
     scored = score(result.summary, other)
