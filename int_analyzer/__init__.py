@@ -4,7 +4,8 @@
 
     result = ia.analyze("x.pcap")        # one capture, many, a folder or a glob
     result.findings                      # congested ports, the root first
-    result.hops                          # pandas frame, a row per hop; also packets, roce, reports, mirrors, options
+    result.report()                      # what the command prints
+    result.hops                          # pandas frame, a row per hop; also packets, roce, reports, mirrors, options, flows, connections
     result.graph                         # networkx graph of the paths
 
     for batch in ia.read("large.pcap"):  # frames piece by piece, in bounded memory
@@ -19,7 +20,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from int_analyzer.errors import CaptureError, IntAnalyzerError, ProfileError, SourceError
+    from int_analyzer.errors import CaptureError, EvidenceError, IntAnalyzerError, ProfileError, SourceError
     from int_analyzer.profile import Profile, load_profile
     from int_analyzer.reading import Batch, read
     from int_analyzer.result import Result, analyze
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Batch",
     "CaptureError",
+    "EvidenceError",
     "IntAnalyzerError",
     "Profile",
     "ProfileError",

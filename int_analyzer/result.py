@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from int_analyzer.analysis.delays.slow_message import SlowMessages
 from int_analyzer.analysis.span import capture_span, count_strays
 from int_analyzer.analysis.summarise import examine
-from int_analyzer.analysis.summary import Capture, Finding, Quality, Summary
+from int_analyzer.analysis.summary import Capture, ConnectionSummary, Finding, Quality, Summary
 from int_analyzer.errors import SourceError
 from int_analyzer.evidence.source import CounterSource, read_counters
 from int_analyzer.fold.state import State
@@ -25,6 +25,8 @@ from int_analyzer.settings import ICRC_SHARE
 if TYPE_CHECKING:
     import networkx
     import pandas as pd
+
+    from int_analyzer.analysis.flows import FlowSummary
 
 _NANOSECONDS = 1_000_000_000
 
@@ -89,6 +91,26 @@ class Result:
         """A row per option that is telemetry without hops (IOAM proof of transit, edge to edge, direct export; TCP-INT)."""
         return self._frame("options")
 
+    @functools.cached_property
+    def flows(self) -> pd.DataFrame:
+        """A row per directed flow, most bytes first."""
+        return self._state_frame("flows")
+
+    @functools.cached_property
+    def connections(self) -> pd.DataFrame:
+        """A row per direction of a RoCEv2 connection, those that retransmitted most first."""
+        return self._state_frame("connections")
+
+    def report(self, top: int = 10) -> str:
+        """What the command prints: the answer, its evidence, paths, what was read, trust; `top` of everything at most."""
+        import io
+
+        from int_analyzer.report.terminal import print_report
+
+        stream = io.StringIO()
+        print_report(self.summary, stream, top=top)
+        return stream.getvalue()
+
     def to_json(self) -> str:
         """The analysis as one JSON document (docs/json.md)."""
         from int_analyzer.report import json_document
@@ -119,6 +141,20 @@ class Result:
 
         reading = self._again()
         return tables.frame([batch.rows(table) for batch in reading], table, with_file=reading.several)
+
+    def _state_frame(self, table: str) -> pd.DataFrame:
+        import pyarrow as pa
+
+        from int_analyzer import tables
+        from int_analyzer.report import state_rows
+
+        rows = state_rows.rows(table, sum_up(table, self._view, self._profile))
+        return tables.to_pandas(pa.Table.from_batches([rows]))
+
+    @functools.cached_property
+    def _view(self) -> View:
+        reading = self._again()
+        return _fold(reading, reading)
 
 
 def analyze(
@@ -169,17 +205,23 @@ def analyze(
     return Result(summary, reading.files, known, icrc)
 
 
-def _write_state_rows(view: View, profile: Profile | None, summary: Summary, slow: SlowMessages, folder: Path) -> None:
-    """Flows, connections, slow messages, jobs and hosts as Parquet, beside the row tables."""
+def sum_up(table: str, view: View, profile: Profile | None, slow: SlowMessages | None = None) -> Sequence[FlowSummary | ConnectionSummary]:
+    """What there is to say of every flow or connection; `table`: "flows" or "connections"."""
     from int_analyzer.analysis.delays.direction_delay import DirectionDelays
     from int_analyzer.analysis.flows import sum_up_flows
     from int_analyzer.analysis.roce import sum_up_connections
+
+    delays = DirectionDelays(slow if slow is not None else examine(view, profile)[1])
+    return sum_up_flows(view, profile, delays) if table == "flows" else sum_up_connections(view, delays)
+
+
+def _write_state_rows(view: View, profile: Profile | None, summary: Summary, slow: SlowMessages, folder: Path) -> None:
+    """Flows, connections, slow messages, jobs and hosts as Parquet, beside the row tables."""
     from int_analyzer.report import state_rows, work_rows
     from int_analyzer.row_files import write_batch
 
-    delays = DirectionDelays(slow)
-    for table, summaries in (("flows", sum_up_flows(view, profile, delays)), ("connections", sum_up_connections(view, delays))):
-        write_batch(state_rows.rows(table, summaries), "parquet", output=folder / f"{table}.parquet")
+    for table in ("flows", "connections"):
+        write_batch(state_rows.rows(table, sum_up(table, view, profile, slow)), "parquet", output=folder / f"{table}.parquet")
     for table, rows in (
         ("messages", work_rows.message_rows(slow.list_worst(None))),
         ("jobs", work_rows.job_rows(summary.jobs)),

@@ -120,6 +120,11 @@ def record_batch(
 
 def frame(batches: Sequence[pa.RecordBatch], table: str, with_file: bool = False) -> pd.DataFrame:
     """Record batches of one table as one pandas frame: nullable integers and booleans, words as categories, addresses as text."""
+    return to_pandas(pa.Table.from_batches(batches, schema=arrow_schema(table, with_file)).unify_dictionaries())
+
+
+def to_pandas(rows: pa.Table) -> pd.DataFrame:
+    """Arrow rows as a pandas frame, in which an absent number or truth value is NA."""
     import pandas as pd
 
     nullable = {
@@ -128,10 +133,10 @@ def frame(batches: Sequence[pa.RecordBatch], table: str, with_file: bool = False
         pa.uint32(): pd.UInt32Dtype(),
         pa.uint64(): pd.UInt64Dtype(),
         pa.int64(): pd.Int64Dtype(),
+        pa.float64(): pd.Float64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    whole = pa.Table.from_batches(batches, schema=arrow_schema(table, with_file)).unify_dictionaries()
-    result: pd.DataFrame = whole.to_pandas(types_mapper=nullable.get)
+    result: pd.DataFrame = rows.to_pandas(types_mapper=nullable.get)
     return result
 
 

@@ -189,7 +189,7 @@ def test_connections_are_a_row_per_direction_the_worst_first(lossy: Path, capsys
     head, *lines = run(capsys, "connections", lossy).splitlines()
     assert head.split() == list(state_rows.TELLING["connections"])
     assert len(lines) == 3
-    assert lines[0].split()[:9] == ["10.0.0.1", "10.0.0.2", "33", "RC", "true", "64", "14", "2", "1"]
+    assert lines[0].split()[:9] == ["10.0.0.1", "10.0.0.2", "0x21", "RC", "true", "64", "14", "2", "1"]
     assert "·" in lines[2] or "·" in lines[1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import struct
 import time
@@ -15,6 +16,7 @@ import pytest
 
 import int_analyzer as ia
 from int_analyzer import result as results
+from int_analyzer.cli import main
 from int_analyzer.reading import Reading
 
 ROOT = Path(__file__).parent.parent
@@ -62,6 +64,25 @@ def test_a_frame_is_decoded_once(result: ia.Result) -> None:
 def test_the_deepest_queue_of_the_frame_is_the_peak_of_the_finding(result: ia.Result) -> None:
     at = result.hops[(result.hops["node_id"] == 2) & (result.hops["egress_port"] == 2)]
     assert at["queue_depth_raw"].max() == result.findings[0].peak_depth == 79
+
+
+def test_flows_and_connections_are_frames_with_what_the_command_says() -> None:
+    capture = ROOT / "pcaps/linux-ioam-spine-to-leaf/l3-h5.pcap"
+    result = ia.analyze(capture)
+    assert result.flows.packets.sum() == len(result.packets) and result.flows.bytes.is_monotonic_decreasing
+    assert set(result.connections.dest_qp) == set(result.roce.dest_qp)
+    for frame in (result.flows, result.connections):
+        # what is not known is NA, and never 0 or NaN
+        assert {str(kind) for kind in frame.dtypes} <= {"Int64", "Float64", "boolean", "str", "object"}
+    assert result.connections.naks.isna().all() and result.connections.rtt_mean_ns.isna().all()
+
+
+def test_the_report_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    capture = ROOT / "pcaps/linux-ioam-spine-to-leaf/l3-h5.pcap"
+    assert main(["analyze", str(capture), "--top", "3"]) == 0
+    printed, told = capsys.readouterr().out, ia.analyze(capture).report(top=3)
+    assert told.startswith("CONGESTED  node 11 port 1103")
+    assert re.sub(r"read in [^)]*", "", told) == re.sub(r"read in [^)]*", "", printed)
 
 
 def test_the_graph_is_one_of_networkx(result: ia.Result) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,10 +18,6 @@ from int_analyzer.cli.argument import (
     RowFormatOption,
 )
 from int_analyzer.cli.state_rows import write_state_rows
-
-if TYPE_CHECKING:
-    from int_analyzer.fold.view import View
-    from int_analyzer.profile import Profile
 
 EXAMPLES = """Examples:
 
@@ -59,12 +55,4 @@ def connections(
     Columns are described in docs/columns.md. Absent values are empty (csv), null (json, parquet) or · (table).
     """
     options: dict[str, Any] = {"format": format, "json": json, "sort": sort, "limit": limit, "columns": columns, "output": output}
-    write_state_rows("connections", _sum_up, captures, profile, icrc=icrc, **options)
-
-
-def _sum_up(view: View, profile: Profile | None) -> Any:
-    from int_analyzer.analysis.delays.direction_delay import DirectionDelays
-    from int_analyzer.analysis.roce import sum_up_connections
-    from int_analyzer.analysis.summarise import examine
-
-    return sum_up_connections(view, DirectionDelays(examine(view, profile)[1]))
+    write_state_rows("connections", captures, profile, icrc=icrc, **options)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from int_analyzer.cli.argument import Captures, ColumnsOption, JsonOption, LimitOption, OutputOption, ProfileOption, RowFormatOption
 from int_analyzer.cli.state_rows import write_state_rows
-
-if TYPE_CHECKING:
-    from int_analyzer.fold.view import View
-    from int_analyzer.profile import Profile
 
 EXAMPLES = """Examples:
 
@@ -41,12 +37,4 @@ def flows(
     empty (csv), null (json, parquet) or · (table).
     """
     options: dict[str, Any] = {"format": format, "json": json, "sort": sort, "limit": limit, "columns": columns, "output": output}
-    write_state_rows("flows", _sum_up, captures, profile, **options)
-
-
-def _sum_up(view: View, profile: Profile | None) -> Any:
-    from int_analyzer.analysis.delays.direction_delay import DirectionDelays
-    from int_analyzer.analysis.flows import sum_up_flows
-    from int_analyzer.analysis.summarise import examine
-
-    return sum_up_flows(view, profile, DirectionDelays(examine(view, profile)[1]))
+    write_state_rows("flows", captures, profile, **options)

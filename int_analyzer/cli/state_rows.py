@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from int_analyzer.cli.argument import USUAL_ICRC, RowFormat, profile_from, share_from
-
-if TYPE_CHECKING:
-    from int_analyzer.fold.view import View
-    from int_analyzer.profile import Profile
 
 
 def write_state_rows(
     table: str,
-    sum_up: Callable[[View, Profile | None], Any],
     captures: list[str],
     profile: Path | None,
     *,
@@ -27,7 +20,7 @@ def write_state_rows(
     output: Path | None,
     icrc: str = USUAL_ICRC,
 ) -> None:
-    """Read captures and write a row for each of what `sum_up` makes of them; `sort`: by this column, the largest first."""
+    """Read captures and write a row for each flow or connection; `sort`: by this column, the largest first."""
     from int_analyzer import result as results
     from int_analyzer import row_files
     from int_analyzer.cli.complaint import say_damages
@@ -43,7 +36,7 @@ def write_state_rows(
     described, checked = profile_from(profile), share_from(icrc)
     with progress_bar() as progress:
         view, reading = results.fold_captures(captures, described, progress=progress, icrc=checked)
-    rows = state_rows.rows(table, sum_up(view, described))
+    rows = state_rows.rows(table, results.sum_up(table, view, described))
     if sort is not None:
         rows = rows.sort_by([(sort, "descending")])
     names = [name.strip() for name in columns.split(",")] if columns else state_rows.TELLING[table] if chosen == "table" else None
