@@ -84,7 +84,7 @@ def find_cause(
             if dropped
             else "packets count twice, or the link is faster than the profile says"
         )
-        evidence.append(f"that is {8 * load.bytes / speed:.0%} of its link speed: {why}")
+        evidence.append(f"that is {percent(8 * load.bytes / speed)} of its link speed: {why}")
     siblings = _siblings(port, reach)
     calm_siblings = [other for other in siblings if other not in busy]
     sibling_load = [port_rates(view, other, hot).bytes for other in calm_siblings]

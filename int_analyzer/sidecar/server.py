@@ -91,7 +91,7 @@ class Server:
         listening = self._listening
         if listening.token_file is not None:
             self._token = _read_token(listening.token_file)
-        if listening.certificate is not None and listening.key is not None:
+        if self._config.ssl is not None and listening.certificate is not None and listening.key is not None:
             # One that does not fit would leave a context without any, so that another tries first.
             _load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), listening.certificate, listening.key)
             _load_certificate(self._config.ssl, listening.certificate, listening.key)

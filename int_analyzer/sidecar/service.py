@@ -71,10 +71,10 @@ class Sidecar:
     """Sources come in by `add`, what is found goes to the sinks; `snapshot` is the last tick's.
 
     connections: which are followed, by `relief` if there is one; inquiry: what asks for counters from outside, if any does; stages: time
-    and number of runs of what a tick does; reload_faults: what was read again and refused since the start; recent: the last events; on_second:
-    called with every second that was closed, and its state; on_notice: called with a line for the log; on_tick: called after a tick;
-    on_reload: called to read something again, may raise IntAnalyzerError; concerns: what is wrong with the process for as long as it runs; over: a replay has come to its end; stopped: because somebody asked
-    for it.
+    and number of runs of what a tick does; reload_faults: what was read again and refused since the start; recent: the last events;
+    on_second: called with every second that was closed, and its state; on_notice: called with a line for the log; on_tick: called after a
+    tick; on_reload: called to read something again, may raise IntAnalyzerError; concerns: what is wrong with the process for as long as it
+    runs; over: a replay has come to its end; stopped: because somebody asked for it.
     """
 
     def __init__(
