@@ -21,6 +21,7 @@ from int_analyzer.analysis.summary import Event, Summary
 from int_analyzer.cli import main
 from int_analyzer.errors import LabError, TopologyError
 from int_analyzer.lab import requirement, trial
+from int_analyzer.lab.fabric import Run
 from int_analyzer.lab.frame import Flow
 from int_analyzer.lab.kernel import KernelFabric
 from int_analyzer.lab.queue_rate import QueueRate
@@ -28,6 +29,7 @@ from int_analyzer.lab.scenario import SCENARIOS, Plan, make_plan
 from int_analyzer.lab.telemetry import Telemetry, telemetry_of
 from int_analyzer.lab.topology import Topology, load_topology
 from int_analyzer.lab.trial import run_trials
+from int_analyzer.lab.truth import document_of
 from int_analyzer.lab.verdict import sentence_of
 from int_analyzer.result import analyze
 from int_analyzer.scoring.score import score
@@ -154,6 +156,15 @@ def test_a_plan_overloads_the_port_that_it_names_and_no_other(fabric: Topology, 
         seen |= overloaded
     assert seen == named
     assert make_plan(scenario, fabric, 5_000.0, seed) == plan
+
+
+def test_a_link_is_slow_from_when_it_was_made_slow_and_not_from_when_that_was_planned(fabric: Topology) -> None:
+    lab = KernelFabric(fabric)
+    plan = make_plan("slow-link", fabric, lab.packets_per_second, 1)
+    turned_ns = {1.0: 5_001_400_000_000, 2.0: 5_002_000_300_000}
+    run = Run(5_000_000_000_000, turned_ns, (), {point: {"packets": 0, "dropped": 0} for point in lab.points()}, 0, {})
+    (congested,) = document_of(lab, plan, run, 1, "")["congested"]
+    assert (congested["from_ns"], congested["to_ns"]) == tuple(turned_ns.values())
 
 
 def test_an_unknown_scenario_names_those_that_there_are(fabric: Topology) -> None:

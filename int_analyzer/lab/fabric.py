@@ -54,12 +54,13 @@ class CapturePoint:
 
 @dataclass(frozen=True)
 class Run:
-    """What happened: when the scenario began, when each turn of the plan was done, the flows with what was sent of each, what was recorded
-    at each point, how many packets were left out because the sender could not send them in time, and for how long the thread of each
-    switch that waited longest for a processor did so: as long its ports were paused. A switch of the kernel is not there."""
+    """What happened: when the scenario began, when the turns of the plan were done (by the seconds that they were planned for), the flows
+    with what was sent of each, what was recorded at each point, how many packets were left out because the sender could not send them in
+    time, and for how long the thread of each switch that waited longest for a processor did so: as long its ports were paused. A switch of
+    the kernel is not there."""
 
     start_ns: int
-    turned_ns: tuple[int, ...]
+    turned_ns: Mapping[float, int]
     flows: tuple[tuple[Demand, Flow, int], ...]
     captured: Mapping[CapturePoint, Mapping[str, int]]
     skipped: int
@@ -151,11 +152,11 @@ class Fabric(ABC):
             start_ns = time.time_ns() + int(_LEAD_S * _SECOND)
             sender = self._start_sender(plan, flows, start_ns, sockets)
             before = self.waited_ns()
-            turned_ns = []
+            turned_ns = {}
             for at_s, turn in sorted(self._turns(plan), key=itemgetter(0)):
                 _sleep_until(start_ns + int(at_s * _SECOND))
                 turn()
-                turned_ns.append(time.time_ns())
+                turned_ns[at_s] = time.time_ns()
             sent = json.loads(_output(sender, "the sender"))
             _sleep_until(start_ns + int((END_S + _DRAIN_S) * _SECOND))
             waited_ns = {
@@ -167,7 +168,7 @@ class Fabric(ABC):
             captured = json.loads(_output(recorder, "the recorder"))
         counts = {points[path]: count for path, count in captured.items()}
         sent_of = tuple(zip(plan.demands, flows, sent["sent"], strict=True))
-        return Run(start_ns, tuple(turned_ns), sent_of, counts, sent["skipped"], waited_ns)
+        return Run(start_ns, turned_ns, sent_of, counts, sent["skipped"], waited_ns)
 
     def _turns(self, plan: Plan) -> Iterator[tuple[float, Callable[[], None]]]:
         """What changes while packets are sent, and when."""
@@ -211,7 +212,8 @@ class Fabric(ABC):
             }
             for number, (demand, flow) in enumerate(zip(plan.demands, flows, strict=True))
         ]
-        sender = self.network.start_module("int_analyzer.lab.sender", descriptors=[one.fileno() for one in opened.values()])
+        # what it is kept from sending in time is left out, and congestion begins later than was planned
+        sender = self.network.start_module("int_analyzer.lab.sender", descriptors=[one.fileno() for one in opened.values()], at_once=True)
         assert sender.stdin is not None
         sender.stdin.write(json.dumps({"start_ns": start_ns, "streams": streams}).encode())
         sender.stdin.close()

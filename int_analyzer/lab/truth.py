@@ -28,8 +28,9 @@ def document_of(fabric: Fabric, plan: Plan, run: Run, seed: int, stream: str) ->
             **_port(fabric, one.node, one.neighbour),
             "towards": one.neighbour,
             "queue": 0,
-            "from_ns": moment(one.from_s),
-            "to_ns": moment(one.to_s),
+            # a link is slow when it was made slow, which may have been later than planned
+            "from_ns": run.turned_ns.get(one.from_s, moment(one.from_s)),
+            "to_ns": run.turned_ns.get(one.to_s, moment(one.to_s)),
             "how": plan.how,
         }
         for one in plan.congested
@@ -88,7 +89,7 @@ def _loops(fabric: Fabric, plan: Plan, run: Run) -> Iterator[dict[str, Any]]:
             "kind": LOOP,
             "start_ns": run.start_ns + int(min(one.from_s for one in plan.detours) * _SECOND),
             # what passes a loop is seen outside it when it ends
-            "seen_by_ns": max(run.turned_ns),
+            "seen_by_ns": max(run.turned_ns.values()),
             "ports": [_port(fabric, node, neighbour), _port(fabric, neighbour, node)],
         }
 
