@@ -195,9 +195,14 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
     )[1]
     measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, unit)
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
-    latency, silent = _Latency(view, units), _often_silent(view)
+    silent, latency = _often_silent(view), None
+    highest = _highest(view, measure.means)[candidates]
+    settled = (low <= units.depth_floor[candidates]) & ~silent[candidates]
+    least = np.maximum(units.depth_floor[candidates], np.where(settled, measure.calm[candidates], 0.0) * thresholds.factor)
+    # Of most queues no bucket is above the lowest threshold that they can have.
+    above = highest > least
     found = []
-    for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
+    for queue, low_depth in zip(candidates[above].tolist(), low[above].tolist(), strict=True):
         floor = float(units.depth_floor[queue])
         # A queue that hardly ever empties has no calm time of its own to be measured by.
         calm = low_depth <= floor
@@ -222,8 +227,19 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> list[Con
         if not episodes:
             continue
         congestion = _congestion(view, queue, measure, baseline, threshold, compared, episodes, first + np.flatnonzero(hot))
+        latency = latency if latency is not None else _Latency(view, units)
         found.append(replace(congestion, calm=calm, rise=latency.rise(congestion.rows, queue, settled)))
     return found
+
+
+def _highest(view: View, means: Array) -> Array:
+    """The largest bucket mean of every queue: float64[queues], −1 without a bucket."""
+    buckets = view.buckets
+    highest = np.full(len(view.queues.packets), -1.0)
+    if len(means):
+        begins = np.flatnonzero(np.diff(buckets.queue, prepend=-1))
+        highest[buckets.queue[begins]] = np.maximum.reduceat(means, begins)
+    return highest
 
 
 def _often_silent(view: View) -> Array:
