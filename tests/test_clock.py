@@ -216,6 +216,15 @@ def test_link_latency_is_freed_of_the_clocks_and_stands_on_links_and_edges() -> 
     assert {edge["link_latency_lowest"] for edge in edges} == {link.link_latency.lowest for link in inner if link.link_latency}
 
 
+def test_a_link_seen_in_one_direction_has_a_latency_by_way_of_a_third_node() -> None:
+    truth = {1: Ticking(), 2: Ticking(50 * MS, 20), 3: Ticking(-30 * MS, -5)}
+    summary = summary_of(traffic(truth, [(1, 2), (2, 1), (2, 3), (3, 2), (1, 3)]))
+    inner = {(link.source.node_id, link.to_node_id): link.link_latency for link in summary.links if link.to_node_id is not None}
+    direct, by_way = inner[1, 2], inner[1, 3]
+    assert direct is not None and by_way is not None
+    assert abs(by_way.lowest - WAY) <= by_way.error + 50 and direct.error < by_way.error < 4 * US
+
+
 def test_packets_that_come_before_they_were_sent_are_faults_of_clocks_and_no_finding() -> None:
     truth = {1: Ticking(), 2: Ticking(0, 0, steps=((7e9, 30 * MS),))}
     summary = summary_of(traffic(truth, BOTH_WAYS, count=3000))

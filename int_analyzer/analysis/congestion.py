@@ -206,13 +206,19 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> tuple[li
     )[1]
     measure = _measure(view, DEPTH, judged, buckets.depth_sum, buckets.depth_count, unit)
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
-    latency, (watched, silent, least) = _Latency(view, units), _watched(view)
+    watched, silent, least = _watched(view)
+    latency: _Latency | None = None
+    never_calm = watched & (measure.calm > units.depth_floor)
+    settled_all = (low <= units.depth_floor[candidates]) & ~(never_calm | silent)[candidates]
+    lowest = np.fmax(units.depth_floor[candidates], np.where(settled_all, measure.calm[candidates], 0.0) * thresholds.factor)
+    # Of most queues no bucket is above the lowest threshold that they can have.
+    above = _highest(view, measure.means)[candidates] > lowest
     found: list[Congestion] = []
     faint: list[Congestion] = []
-    for queue, low_depth in zip(candidates.tolist(), low.tolist(), strict=True):
+    for queue, low_depth in zip(candidates[above].tolist(), low[above].tolist(), strict=True):
         floor = float(units.depth_floor[queue])
         # A queue that hardly ever empties has no calm time of its own to be measured by.
-        calm = low_depth <= floor and not (bool(watched[queue]) and float(measure.calm[queue]) > floor)
+        calm = low_depth <= floor and not bool(never_calm[queue])
         settled = calm and not bool(silent[queue])
         own = float(measure.calm[queue]) if settled else 0.0
         fabric = float((measure.usual_busy if calm else measure.usual_calm)[queue])
@@ -236,8 +242,19 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> tuple[li
         if not episodes and not others:
             continue
         congestion = _congestion(view, queue, measure, baseline, threshold, compared, episodes or others, first + np.flatnonzero(hot))
+        latency = latency if latency is not None else _Latency(view, units)
         (found if episodes else faint).append(replace(congestion, calm=calm, rise=latency.rise(congestion.rows, queue, settled)))
     return found, faint
+
+
+def _highest(view: View, means: Array) -> Array:
+    """The largest bucket mean of every queue: float64[queues], −1 without a bucket."""
+    buckets = view.buckets
+    highest = np.full(len(view.queues.packets), -1.0)
+    if len(means):
+        begins = np.flatnonzero(np.diff(buckets.queue, prepend=-1))
+        highest[buckets.queue[begins]] = np.maximum.reduceat(means, begins)
+    return highest
 
 
 def _watched(view: View) -> tuple[Array, Array, int]:

@@ -58,11 +58,13 @@ def count_strays(view: View) -> int:
 
 
 def _times(view: View) -> tuple[Any, Any]:
-    """Times, and of how many packets each is, in order: int64[n] each."""
+    """Times, and of how many packets each is, in order: int64[n] each. Where none can be astray, the first, of all, and the last."""
     starts, packets = view.buckets.start_ns, view.buckets.packets
     if not len(starts):
         starts = view.journal.time_ns
         packets = np.ones(len(starts), dtype=np.int64)
+    if len(starts) and starts.max() - starts.min() <= STRAY_NS:
+        return np.array([starts.min(), starts.max()]), np.array([packets.sum(), 0])
     order = np.argsort(starts, kind="stable")
     return starts[order], packets[order]
 

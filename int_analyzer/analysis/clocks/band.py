@@ -17,7 +17,8 @@ FASTEST = 500e-6
 """No oscillator is so far from its nominal rate; what changes faster was set."""
 FANNED, ROUNDS = 33, 5
 """Slopes tried at once between two bounds, and how often: to 0.001 ppm."""
-TOGETHER = 128
+_FAN = np.linspace(0.0, 1.0, FANNED)
+TOGETHER = 48
 """Pairs of envelopes that are fitted at a time."""
 AGREEING = 1e-6
 """Drifts of a one-way envelope and of its halves that differ by more are no drift."""
@@ -60,7 +61,12 @@ class Band:
 
     def error_at(self, time: Any) -> Any:
         """By how much `at` may be off: more, the further from the centre."""
-        return self.error + (FASTEST if self.drift_error is None else self.drift_error) * np.abs(time - self.centre)
+        return self.error + self.slack * np.abs(time - self.centre)
+
+    @property
+    def slack(self) -> float:
+        """How much the drift may differ at most."""
+        return FASTEST if self.drift_error is None else self.drift_error
 
 
 def fit_bands(pairs: Sequence[tuple[Points, Points]]) -> list[Band | None]:
@@ -116,7 +122,10 @@ def _possible(forward: Points, backward: Points) -> bool:
 
 
 class _Gaps:
-    """The gaps between two envelopes each, seen along a slope, which are concave in the slope. Arrays are float64[pairs, …]."""
+    """The gaps between two envelopes each, seen along a slope, which are concave in the slope.
+
+    Slopes, and what is told of them, are float64[pairs] or [pairs, n]; envelopes float64[points, pairs].
+    """
 
     def __init__(self, pairs: Sequence[tuple[Points, Points]]) -> None:
         self.centre = np.array([np.mean(np.concatenate([forward.time, backward.time])) for forward, backward in pairs])
@@ -124,16 +133,16 @@ class _Gaps:
         self._behind, below = _side_by_side([backward for _, backward in pairs], self.centre)
         self._below = -below
 
-    def edges(self, slopes: Any) -> tuple[Any, Any]:
-        """Where lines with these slopes (float64[pairs] or [pairs, n]) touch the envelope above and the one below, at the centre."""
-        ahead, above, behind, below = self._ahead, self._above, self._behind, self._below
-        if slopes.ndim == 2:
-            ahead, above, behind, below = ahead[:, None], above[:, None], behind[:, None], below[:, None]
-        return (above - slopes[..., None] * ahead).min(axis=-1), (below - slopes[..., None] * behind).max(axis=-1)
+    def above(self, slopes: Any) -> Any:
+        """Where lines with these slopes touch the envelope above, at the centre."""
+        return _at_centre(self._ahead, self._above, slopes).min(axis=0)
+
+    def below(self, slopes: Any) -> Any:
+        """Where they touch the envelope below."""
+        return _at_centre(self._behind, self._below, slopes).max(axis=0)
 
     def __call__(self, slopes: Any) -> Any:
-        above, below = self.edges(slopes)
-        return above - below
+        return self.above(slopes) - self.below(slopes)
 
     def widest(self) -> Any:
         """The slope of each widest gap."""
@@ -152,27 +161,35 @@ class _Gaps:
 
     def extremes(self, slowest: Any, fastest: Any) -> tuple[Any, Any]:
         """The lowest and the highest that any line with a slope between these can lie at the centre."""
-        low = _peak(lambda slopes: -self.edges(slopes)[1], slowest, fastest)
-        high = _peak(lambda slopes: self.edges(slopes)[0], slowest, fastest)
-        return self.edges(low)[1], self.edges(high)[0]
+        low = _peak(lambda slopes: -self.below(slopes), slowest, fastest)
+        high = _peak(self.above, slowest, fastest)
+        return self.below(low), self.above(high)
 
     def _everywhere(self, *slopes: float) -> list[Any]:
         return [np.full(len(self.centre), slope) for slope in slopes]
 
 
 def _side_by_side(envelopes: list[Points], centre: Any) -> tuple[Any, Any]:
-    """Times relative to the centre and values of each envelope, as rows of one length: behind its end infinity, at the centre."""
+    """Times relative to the centre and values of each envelope, as columns of one length: behind its end infinity, at the centre."""
     longest = max(len(points.time) for points in envelopes)
-    times, values = np.zeros((len(envelopes), longest)), np.full((len(envelopes), longest), np.inf)
-    for row, points in enumerate(envelopes):
-        times[row, : len(points.time)] = points.time - centre[row]
-        values[row, : len(points.time)] = points.value
+    times, values = np.zeros((longest, len(envelopes))), np.full((longest, len(envelopes)), np.inf)
+    for column, points in enumerate(envelopes):
+        times[: len(points.time), column] = points.time - centre[column]
+        values[: len(points.time), column] = points.value
     return times, values
+
+
+def _at_centre(times: Any, values: Any, slopes: Any) -> Any:
+    """Where lines with these slopes through each point are at the centre: float64[points, …slopes]."""
+    if slopes.ndim == 2:
+        times, values = times[:, :, None], values[:, :, None]
+    lines = slopes * times
+    return np.subtract(values, lines, out=lines)
 
 
 def _fan(low: Any, high: Any) -> Any:
     """FANNED slopes from each low (float64[n]) to each high: float64[n, FANNED]."""
-    return low[:, None] + np.linspace(0.0, 1.0, FANNED) * (high - low)[:, None]
+    return low[:, None] + _FAN * (high - low)[:, None]
 
 
 def _peak(concave: Callable[[Any], Any], low: Any, high: Any) -> Any:
@@ -206,8 +223,7 @@ def _fit_together(pairs: Sequence[tuple[Points, Points]]) -> Iterator[Band | Non
     slowest, fastest = gaps.border(drift, -FASTEST), gaps.border(drift, FASTEST)
     error = np.maximum(fastest - drift, drift - slowest)
     drift = np.where(np.isnan(error) & (gaps(np.zeros(len(pairs))) >= 0), 0.0, drift)
-    above, below = gaps.edges(drift)
-    offset = (above + below) / 2
+    offset = (gaps.above(drift) + gaps.below(drift)) / 2
     low, high = gaps.extremes(np.where(np.isnan(slowest), -FASTEST, slowest), np.where(np.isnan(fastest), FASTEST, fastest))
     around = np.maximum(high - offset, offset - low)
     for row in range(len(pairs)):

@@ -7,7 +7,7 @@ smallest error. What is seen in one direction only has no offset (the way betwee
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +69,8 @@ def place_nodes(envelopes: Envelopes) -> dict[int, Place]:
 
 def list_clocks(envelopes: Envelopes, places: dict[int, Place], profile: Profile) -> list[Clock]:
     """A clock for every node, at the middle of the time in which links were seen."""
-    return [_clock(node, envelopes, places.get(node), profile) for node in envelopes.nodes]
+    steps = _find_steps(envelopes)
+    return [_clock(node, envelopes, places.get(node), profile, steps.get(node)) for node in envelopes.nodes]
 
 
 def _spread(envelopes: Envelopes, neighbours: dict[int, list[int]], reference: int, places: dict[int, Place]) -> None:
@@ -120,13 +121,12 @@ def _spread_drift(envelopes: Envelopes, places: dict[int, Place]) -> None:
                 reached.append(other)
 
 
-def _clock(node: int, envelopes: Envelopes, place: Place | None, profile: Profile) -> Clock:
+def _clock(node: int, envelopes: Envelopes, place: Place | None, profile: Profile, step: tuple[float, float] | None) -> Clock:
     name, unit = profile.node_name(node), envelopes.units[node]
     if place is None:
         reason = UNEVEN if node in envelopes.uneven else OTHER_UNIT if node in envelopes.mismatched else NO_TIMES
         return Clock(name, node, UNKNOWN, reason=reason)
     how = REFERENCE if place.reference == node else ONE if place.offset is None else BOTH
-    step = _step_of(node, envelopes)
     # A rate can be told from capture time only in its unit.
     drift, drift_error = (place.drift, place.drift_error) if unit.name == "ns" else (None, None)
     return Clock(
@@ -152,17 +152,17 @@ def _reason(how: str, place: Place, unit: TimeUnit) -> str:
     return UNIT_UNKNOWN if how == BOTH and unit.name == RAW else ""
 
 
-def _step_of(node: int, envelopes: Envelopes) -> tuple[float, float] | None:
-    """By how much this node's clock was set, and when: if its bands have a step more often than those of the node at the other end."""
+def _find_steps(envelopes: Envelopes) -> dict[int, tuple[float, float]]:
+    """By how much clocks were set, and when: of nodes of which bands have a step more often than those of the node at the other end."""
+    total: Counter[int] = Counter(node for node, _ in envelopes.bands)
+    torn: Counter[int] = Counter(node for (node, _), band in envelopes.bands.items() if band.step is not None)
 
-    def suspicion(end: int) -> tuple[float, int, int]:
-        bands = [band for (one, _), band in envelopes.bands.items() if one == end]
+    def suspicion(node: int) -> tuple[float, int, int]:
         # Where both are as suspect, the one with fewer neighbours: it is not the reference.
-        return sum(band.step is not None for band in bands) / len(bands), -len(bands), end
+        return torn[node] / total[node], -total[node], node
 
-    steps = [
-        (band.error, band.step, band.step_time)
-        for (other, end), band in envelopes.bands.items()
-        if end == node and band.step is not None and suspicion(node) > suspicion(other)
-    ]
-    return min(steps)[1:] if steps else None
+    steps: dict[int, list[tuple[float, float, float]]] = defaultdict(list)
+    for (other, node), band in envelopes.bands.items():
+        if band.step is not None and suspicion(node) > suspicion(other):
+            steps[node].append((band.error, band.step, band.step_time))
+    return {node: min(found)[1:] for node, found in steps.items()}

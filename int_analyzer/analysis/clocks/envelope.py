@@ -37,7 +37,10 @@ class TimeUnit:
 
 
 class Envelopes:
-    """All that the links of a view say of two clocks each; times are in ns from `origin`, a capture time."""
+    """All that the links of a view say of two clocks each; times are in ns from `origin`, a capture time.
+
+    points: the envelopes of all links, one after the other; link_of: the link of each point; factor: of each link, the unit of its values.
+    """
 
     def __init__(self, view: View, profile: Profile) -> None:
         self.links: LinkView = view.links
@@ -47,6 +50,10 @@ class Envelopes:
         self.units = {node: _unit(profile.units_of(node).time) for node in self.nodes}
         seen = links.lowest_ns[links.seen]
         self.origin, self.end = (int(seen.min()), int(seen.max())) if len(seen) else (0, 0)
+        self.link_of, _ = np.nonzero(links.seen)
+        self.factor = np.array([self.units[node].factor if node in self.units else 1.0 for node, _ in ends])
+        self.points = Points((seen - self.origin).astype(np.float64), links.lowest[links.seen] * self.factor[self.link_of])
+        self._begins = np.searchsorted(self.link_of, np.arange(len(ends) + 1)).tolist()
         self.mismatched: set[int] = set()
         self.rows: dict[Pair, list[int]] = defaultdict(list)
         for row, (node, other) in enumerate(ends):
@@ -64,9 +71,12 @@ class Envelopes:
 
     def of_link(self, row: int) -> Points:
         """The envelope of one link."""
-        links, seen = self.links, self.links.seen[row]
-        unit = self.units[int(links.node_id[row])]
-        return Points((links.lowest_ns[row, seen] - self.origin).astype(np.float64), links.lowest[row, seen] * unit.factor)
+        own = self.span_of(row)
+        return Points(self.points.time[own], self.points.value[own])
+
+    def span_of(self, row: int) -> slice:
+        """Where the points of one link stand."""
+        return slice(self._begins[row], self._begins[row + 1])
 
     @cached_property
     def ways(self) -> dict[Pair, Points]:
@@ -103,6 +113,8 @@ class Envelopes:
         parts: list[Points] = []
         for points in envelopes:
             parts.append(self._unwrapped(pair, points, parts[0].value.min()) if parts else points)
+        if len(parts) == 1:
+            return parts[0]
         return Points(np.concatenate([part.time for part in parts]), np.concatenate([part.value for part in parts]))
 
     def _unwrapped(self, pair: Pair, points: Points, near: float) -> Points:

@@ -282,7 +282,7 @@ def _tell_by_flow(
     silent = silent[np.argsort(-excess[silent], kind="stable")[:MOST_BY_FLOW]]
     if len(silent) == 0:
         return parts, told
-    waits = FlowWaits(view, usable_queues(view, units), units.latency_factor)
+    waits = FlowWaits(view, usable_queues(view, units), units.latency_factor, messages.direction[silent].tolist())
     pieces, told, retold = [], told.copy(), np.zeros(len(told), dtype=bool)
     for row in silent.tolist():
         direction = int(messages.direction[row])

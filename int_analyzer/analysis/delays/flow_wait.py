@@ -7,6 +7,7 @@ packets came in; where one packet in so many is seen, n is that many times more.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from int_analyzer.fold.view import View
 
 
 class FlowWaits:
-    """Waits of all flows. usable: bool[queues], hop latency can be had in ns; factor: float64[queues], raw → ns."""
+    """Waits of the flows of these directions. usable: bool[queues], hop latency can be had in ns; factor: float64[queues], raw → ns."""
 
-    def __init__(self, view: View, usable: Any, factor: Any) -> None:
+    def __init__(self, view: View, usable: Any, factor: Any, directions: Iterable[int]) -> None:
         self._view, self._factor = view, factor
         pairs = view.pairs
         kept = np.flatnonzero(usable[pairs.queue] & (pairs.latency_excess_sum > 0))
@@ -27,8 +28,10 @@ class FlowWaits:
         flows = view.flows
         clear = view.paths.queues.all_of(usable)
         self._clear = (flows.path >= 0) & np.append(clear, False)[flows.path]
+        wanted = {self._key(direction) for direction in directions}
         for flow, key in enumerate(zip(flows.src, flows.dst, flows.dest_qp.tolist(), strict=True)):
-            self._flows_of[key].append(flow)
+            if key in wanted:
+                self._flows_of[key].append(flow)
 
     def visible(self, direction: int) -> float:
         """Share of the packets of a direction that tell of their hops; 0 where hop latency is not known in ns on its path."""
@@ -59,5 +62,8 @@ class FlowWaits:
         return queues, ns.astype(np.int64)
 
     def _flows(self, direction: int) -> list[int]:
+        return self._flows_of.get(self._key(direction), [])
+
+    def _key(self, direction: int) -> tuple[str, str, int]:
         seen = self._view.connections
-        return self._flows_of.get((seen.src[direction], seen.dst[direction], int(seen.dest_qp[direction])), [])
+        return seen.src[direction], seen.dst[direction], int(seen.dest_qp[direction])
