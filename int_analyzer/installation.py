@@ -35,9 +35,9 @@ _EXTRA = (
     ("pyshark", "pyshark", "no cross-check against tshark"),
     ("p4runtime-shell", "p4runtime_sh", "no lab of BMv2 switches"),
     ("PyYAML", "yaml", "no lab: it reads topologies"),
-    ("prometheus-client", "prometheus_client", "no sidecar --listen, no --otlp"),
-    ("starlette", "starlette", "no sidecar --listen"),
-    ("uvicorn", "uvicorn", "no sidecar --listen"),
+    ("prometheus-client", "prometheus_client", "no sidecar --listen, no --otlp: extra sidecar"),
+    ("starlette", "starlette", "no sidecar --listen: extra sidecar"),
+    ("uvicorn", "uvicorn", "no sidecar --listen: extra sidecar"),
 )
 _TOOLS = (
     ("tshark", "cross-checks against Wireshark are skipped"),

@@ -111,7 +111,7 @@ def test_telemetry_without_hops_is_named_in_the_answer(monkeypatch: pytest.Monke
     [
         ("root", 1.22e9, "packets × ns", "487 packets waited 1.22 s in all"),
         ("root", 1.43e8, "packets × latency (raw)", "487 packets waited 143M raw in all"),
-        ("root", 3.55e7, "packets × bytes", "487 packets met 35.5 MB of queue in all"),
+        ("root", 3.55e7, "packets × bytes", "487 packets; the depths that they met add up to 35.5 MB"),
         ("root", 74, "times packets had to be sent again", "487 packets, 74 times packets had to be sent again"),
         ("host", 3.2e9, "messages × ns", "487 times, 3.20 s longer in all"),
         ("host", 3.04e7, "bytes", "487 times, 30.4 MB more in all"),

@@ -339,7 +339,7 @@ def test_without_the_extra_it_is_said_which_one(module: str, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, module, None)
     for option in (["--listen", "127.0.0.1:0"], ["--otlp", "http://127.0.0.1:4318"]):
         assert main(["sidecar", "--replay", str(HEALTHY), "--speed", "inf", *option]) == 2
-        assert f"{module} is not installed: pip install 'int-analyzer[sidecar]'" in capsys.readouterr().err
+        assert f"{module} is not installed: it comes with the extra sidecar: pip install '.[sidecar]'" in capsys.readouterr().err
 
 
 def test_a_stream_sends_each_tick_once(congested: Sidecar) -> None:

@@ -63,7 +63,7 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
         factors.append((PAUSED_WHOLE, "that it is held up as a whole is concluded"))
     elif place.role == VICTIM:
         share = place.waiting_share
-        factors.append((0.5 + 0.5 * share, f"{percent(share)} of the waiting is for a congested queue") if share < 0.9 else (1.0, ""))
+        factors.append((0.5 + 0.5 * share, f"only {percent(share)} of the waiting is for a congested queue") if share < 0.9 else (1.0, ""))
     else:
         share = place.waiting_share
         doubtful = share >= 0.1 and place.alone is None and place.steady is None

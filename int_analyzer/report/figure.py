@@ -123,7 +123,8 @@ def impact(finding: Finding) -> str:
     counted, _, unit = finding.impact_unit.partition(" × ")
     value = quantity(finding.impact, "raw" if "(raw)" in unit else unit or counted)
     if counted == "packets" and unit:
-        return f"{concerned} waited {value} in all" if unit in ("ns", "latency (raw)") else f"{concerned} met {value} of queue in all"
+        waited = unit in ("ns", "latency (raw)")
+        return f"{concerned} waited {value} in all" if waited else f"{concerned}; the depths that they met add up to {value}"
     much = {"ns": " longer in all", "bytes": " more in all"}.get(unit or counted, "")
     return f"{concerned}, {value}{much}"
 

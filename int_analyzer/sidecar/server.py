@@ -111,7 +111,9 @@ def require_extra(wanted_for: str) -> None:
         try:
             importlib.import_module(module)
         except ImportError as error:
-            raise SourceError(wanted_for, f"{module} is not installed: pip install 'int-analyzer[sidecar]'") from error
+            raise SourceError(
+                wanted_for, f"{module} is not installed: it comes with the extra sidecar: pip install '.[sidecar]'"
+            ) from error
 
 
 def _bounded() -> type:
