@@ -40,6 +40,13 @@ def test_systemd_finds_nothing_wrong_with_the_unit_and_little_exposed(tmp_path: 
     assert done.returncode == 0, done.stdout.splitlines()[-1]
 
 
+@pytest.mark.skipif(shutil.which("logrotate") is None, reason="needs logrotate")
+def test_logrotate_reads_its_file(tmp_path: Path) -> None:
+    command = ["logrotate", "--debug", "--state", tmp_path / "state", ROOT / "deploy/logrotate/int-analyzer"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and "error" not in done.stderr, done.stderr
+
+
 def test_the_documentation_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sidecar", "--help"]) == 0
     options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out.split("Options:")[1])) - {"--help", "--stay"}

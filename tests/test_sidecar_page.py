@@ -19,7 +19,7 @@ import re
 from http_client import answering
 from test_sidecar import replayed
 from test_sidecar_polling import watched
-from traffic import CONGESTED, HEALTHY, in_turn
+from traffic import CONGESTED, HEALTHY, START, in_turn
 
 from int_analyzer.sidecar.polling import Polling
 from int_analyzer.sidecar.service import Sidecar
@@ -102,6 +102,31 @@ def test_space_holds_the_page_still(page: Any, congested: Sidecar) -> None:
     page.wait_for_timeout(800)
     assert page.inner_text("#clock") == before
     congested.snapshot = snapshot
+
+
+def test_a_replay_that_is_over_and_a_connection_that_is_gone_are_told(browser: Any, congested: Sidecar) -> None:
+    with answering(congested) as client:
+        opened = browser.new_page()
+        opened.goto(f"http://127.0.0.1:{client.port}/")
+        opened.wait_for_selector("#queues tr")
+        assert opened.inner_text("#findings-title") == "Findings that lasted when the replay ended"
+        assert "so far" not in opened.inner_text("#finding-list .facts") and opened.inner_text("#link") == "live"
+        assert "(the replay is over)" in opened.inner_text("#clock")
+    playwright.expect(opened.locator("#link")).to_have_text(re.compile(r"not connected since \d\d:\d\d:\d\d UTC: what is shown is old"))
+    opened.close()
+
+
+def test_silence_is_not_called_calm(browser: Any) -> None:
+    sidecar = Sidecar(compiled=False)
+    sidecar.tick(START)
+    with answering(sidecar) as client:
+        opened = browser.new_page()
+        opened.goto(f"http://127.0.0.1:{client.port}/")
+        playwright.expect(opened.locator("#headline")).to_have_text("No packet yet")
+        assert opened.inner_text("#findings-title") == "Findings that last"
+        assert opened.locator("#finding-list li").count() == 0
+        assert opened.inner_text("#graph") == "no port was seen"
+        opened.close()
 
 
 def test_a_narrow_window_scrolls_nothing_but_its_parts(browser: Any, congested: Sidecar) -> None:

@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from test_sidecar import replayed
-from traffic import CONGESTED, HEALTHY, ROOT, in_turn, pcap
+from traffic import CONGESTED, HEALTHY, ROOT, SECOND, in_turn, pcap
 
 from int_analyzer.cli import main
 from int_analyzer.sidecar.page_document import page_document
 from int_analyzer.sidecar.screen import _bar, render
+from int_analyzer.sidecar.sliding import GRACE_NS
 
 
 def shown(state: dict[str, object], width: int = 100) -> str:
@@ -87,3 +88,19 @@ def test_on_a_terminal_it_draws_every_second_and_leaves_the_last_one(tmp_path: P
 def test_what_cannot_begin_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["top"]) == 2
     assert "give --interface or --reports" in capsys.readouterr().err
+
+
+def test_since_when_nothing_has_come_is_said_and_not_taken_for_calm() -> None:
+    sidecar, _ = replayed(in_turn(HEALTHY))
+    sidecar.over = False
+    end = sidecar.sliding.end
+    for second in range(1, 31):
+        sidecar.tick((end + second) * SECOND + GRACE_NS)
+    assert page_document(sidecar)["silence"].startswith("no packet for 30.") and "no packet for 30." in shown(page_document(sidecar))
+    assert "no congestion" not in shown(page_document(sidecar))
+    sidecar.history.heard = end + 30
+    sidecar.tick((end + 31) * SECOND + GRACE_NS)
+    assert page_document(sidecar)["silence"].startswith("no telemetry for 31.")
+    sidecar.history.measured = end + 31
+    sidecar.tick((end + 32) * SECOND + GRACE_NS)
+    assert page_document(sidecar)["silence"] == ""

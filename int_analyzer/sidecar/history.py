@@ -35,9 +35,11 @@ class Second(NamedTuple):
 
 
 class History:
-    """The last seconds, oldest first."""
+    """The last seconds, oldest first. heard, measured: numbers of the last ones with a packet, and with a hop; 0: none since the start."""
 
     def __init__(self) -> None:
+        self.heard = 0
+        self.measured = 0
         self.seconds: deque[Second] = deque(maxlen=KEPT)
 
     def add(self, number: int, state: State) -> None:
@@ -55,8 +57,11 @@ class History:
             worst = np.lexsort((-latency, -depth))[:PORTS]
             rows: Any = zip(keys[worst].tolist(), packets[worst].tolist(), depth[worst].tolist(), latency[worst].tolist(), strict=True)
             ports = [Fare(node, port, *measured) for (node, port), *measured in rows]
+        self.heard = number if counts["packets"] else self.heard
+        self.measured = number if ports else self.measured
         self.seconds.append(Second(number, counts["packets"], counts["bytes"], ports))
 
     def clear(self) -> None:
         """Forget everything: time begins anew."""
+        self.heard = self.measured = 0
         self.seconds.clear()

@@ -12,7 +12,7 @@ from int_analyzer.report import figure
 from int_analyzer.report.drawing import draw
 from int_analyzer.report.json_document import document
 from int_analyzer.sidecar.polling import FULL
-from int_analyzer.sidecar.sliding import SLICES
+from int_analyzer.sidecar.sliding import SECOND_NS, SLICES
 
 if TYPE_CHECKING:
     from int_analyzer.sidecar.history import Second
@@ -26,6 +26,7 @@ _HEAT_PORTS = 24
 _HEAT_SECONDS = 60
 _DARKEST = 8
 """Times the median of all ports and seconds: where no port stands out, none is dark."""
+_DAY_NS = 86_400 * SECOND_NS
 _DRAWN_LINKS = 200
 """With more links a picture shows nothing: the busiest and the congested are drawn."""
 
@@ -40,10 +41,11 @@ def page_document(sidecar: Sidecar) -> dict[str, Any]:
         "now_ns": snapshot.now_ns,
         "clock": figure.clock(snapshot.now_ns),
         "over": sidecar.over,
+        "silence": _silence(snapshot),
         "rates": _rates(snapshot.seconds),
-        "findings": [_finding(entry) for entry in snapshot.findings[:_FINDINGS]],
+        "findings": [_finding(entry, snapshot.now_ns) for entry in snapshot.findings[:_FINDINGS]],
         "further_findings": max(len(snapshot.findings) - _FINDINGS, 0),
-        "events": [_event(entry) for entry in list(sidecar.recent)[-_EVENTS:][::-1]],
+        "events": [_event(entry, snapshot.now_ns) for entry in list(sidecar.recent)[-_EVENTS:][::-1]],
         "graph": _graph(snapshot),
         "heat": _heat(snapshot),
         "queues": [_queue(entry) for entry in _slowest(summary.queues)],
@@ -113,6 +115,22 @@ def _spread(values: Quantiles) -> str:
     return f"p50 {p50}, p99 {p99}, p99.9 {p999}, max {largest}"
 
 
+def _silence(snapshot: Snapshot) -> str:
+    """Since when nothing has come, or nothing that tells of a queue, if that is so in all of the seconds that are judged; "" if not."""
+    end = snapshot.seconds[-1].number + 1 if snapshot.seconds else 0
+    for what, last in (("packet", snapshot.heard), ("telemetry", snapshot.measured)):
+        if not last:
+            return f"no {what} yet"
+        if end - last > SLICES:
+            return f"no {what} for {figure.duration((end - last - 1) * SECOND_NS)}, since {figure.clock((last + 1) * SECOND_NS)}"
+    return ""
+
+
+def _moment(nanoseconds: int, now_ns: int) -> str:
+    """Time of day, with the date if that is another day."""
+    return figure.clock(nanoseconds) if nanoseconds // _DAY_NS == now_ns // _DAY_NS else figure.date(nanoseconds)
+
+
 def _rates(seconds: list[Second]) -> dict[str, Any]:
     last = seconds[-1] if seconds else None
     return {
@@ -122,13 +140,13 @@ def _rates(seconds: list[Second]) -> dict[str, Any]:
     }
 
 
-def _finding(entry: dict[str, Any]) -> dict[str, Any]:
+def _finding(entry: dict[str, Any], now_ns: int) -> dict[str, Any]:
     return {
         **entry,
         "place": figure.place(entry["node"], entry["port"], entry["queue"]),
         "trouble": figure.trouble_of(entry["role"], entry["peak_depth"] is not None or entry["peak_latency"] is not None),
         "evidence_from": figure.clock(entry["evidence_from_ns"]),
-        "since": figure.clock(entry["start_ns"]),
+        "since": _moment(entry["start_ns"], now_ns),
         "lasted": figure.duration(entry["end_ns"] - entry["start_ns"]),
         "depth": figure.quantity(entry["peak_depth"], entry["depth_unit"]) if entry["peak_depth"] is not None else None,
         "latency": figure.quantity(entry["peak_latency"], entry["latency_unit"]) if entry["peak_latency"] is not None else None,
@@ -137,10 +155,10 @@ def _finding(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _event(entry: dict[str, Any]) -> dict[str, str]:
+def _event(entry: dict[str, Any], now_ns: int) -> dict[str, str]:
     return {
         "event": entry["event"],
-        "at": figure.clock(entry["at_ns"]),
+        "at": _moment(entry["at_ns"], now_ns),
         "place": figure.place(entry["node"], entry["port"], entry["queue"]),
         "cause": entry["cause"],
         "reason": entry["reason"],
@@ -148,6 +166,9 @@ def _event(entry: dict[str, Any]) -> dict[str, str]:
 
 
 def _graph(snapshot: Snapshot) -> str:
+    """The picture; "" where there is no port to draw."""
+    if not snapshot.judgement.summary.queues:
+        return ""
     summary = replace(snapshot.judgement.summary, findings=snapshot.judgement.findings)
     congested = {(finding.node, finding.port) for finding in summary.findings}
     links = sorted(summary.links, key=lambda link: ((link.source.node, link.source.port) not in congested, -link.packets))

@@ -54,7 +54,8 @@ def render(state: dict[str, Any]) -> RenderableType:
     rates = state["rates"]
     head = f"{state['clock']}  {rates['packets']} packets/s  {rates['bits']}  {state['total_packets']} packets in all"
     parts: list[RenderableType] = [Text(head), Text()]
-    parts += [_finding(entry) for entry in state["findings"][:_FINDINGS]] or [Text("no congestion", style="green")]
+    parts += [_finding(entry) for entry in state["findings"][:_FINDINGS]] or [_calm(state)]
+    parts += [Text(state["silence"], style="yellow")] if state["silence"] and state["findings"] else []
     more = len(state["findings"]) - _FINDINGS + state["further_findings"]
     parts += [Text(f"and {more} more", style="dim")] if more > 0 else []
     parts += [Text(), _ports(state["heat"]), Text(), _queues(state["queues"]), Text()]
@@ -67,6 +68,11 @@ def render(state: dict[str, Any]) -> RenderableType:
     for event in state["events"][:_EVENTS]:
         parts.append(Text(f"{event['at']}  {event['event']:<6}  {event['place']}: {event['cause']}", style="dim"))
     return Group(*parts)
+
+
+def _calm(state: dict[str, Any]) -> Text:
+    """Nothing was found; where nothing came, that says nothing."""
+    return Text(state["silence"], style="yellow") if state["silence"] else Text("no congestion", style="green")
 
 
 def _finding(entry: dict[str, Any]) -> Text:

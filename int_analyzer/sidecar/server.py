@@ -94,7 +94,8 @@ class Server:
         if self._config.ssl is not None and listening.certificate is not None and listening.key is not None:
             # One that does not fit would leave a context without any, so that another tries first.
             _load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), listening.certificate, listening.key)
-            _load_certificate(self._config.ssl, listening.certificate, listening.key)
+            if self._config.ssl is not None:
+                _load_certificate(self._config.ssl, listening.certificate, listening.key)
 
     def close(self) -> None:
         """Let the pages go, and the address."""

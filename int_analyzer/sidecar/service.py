@@ -50,7 +50,8 @@ class Sink(Protocol):
 class Snapshot:
     """What is known after a tick; nothing of it changes any more. now_ns: capture clock.
 
-    findings: those that last; counts: totals, as Lifetime.counts; ports: int64[n, 5], as Lifetime.ports; seconds: the last two minutes.
+    findings: those that last; counts: totals, as Lifetime.counts; ports: int64[n, 5], as Lifetime.ports; seconds: the last two minutes;
+    heard, measured: as in History.
     """
 
     now_ns: int
@@ -62,6 +63,8 @@ class Snapshot:
     ports: Any
     other_ports: tuple[int, int]
     seconds: list[Second]
+    heard: int
+    measured: int
     profile: Profile
     published: float
     """time.monotonic() when it was made."""
@@ -73,8 +76,8 @@ class Sidecar:
     connections: which are followed, by `relief` if there is one; inquiry: what asks for counters from outside, if any does; stages: time
     and number of runs of what a tick does; reload_faults: what was read again and refused since the start; recent: the last events;
     on_second: called with every second that was closed, and its state; on_notice: called with a line for the log; on_tick: called after a
-    tick; on_reload: called to read something again, may raise IntAnalyzerError; concerns: what is wrong with the process for as long as it
-    runs; over: a replay has come to its end; stopped: because somebody asked for it.
+    tick; on_reload: called to read something again, may raise IntAnalyzerError; concerns: what is wrong with the process for as long as
+    it runs; over: a replay has come to its end; stopped: because somebody asked for it.
     """
 
     def __init__(
@@ -309,6 +312,8 @@ class Sidecar:
             ports=lifetime.ports.data.copy(),
             other_ports=(lifetime.other_packets, lifetime.other_bytes),
             seconds=list(self.history.seconds),
+            heard=self.history.heard,
+            measured=self.history.measured,
             profile=self.profile,
             published=time.monotonic(),
         )

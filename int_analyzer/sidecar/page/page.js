@@ -35,10 +35,10 @@ function flows(title, list) {
   return box;
 }
 
-function findingItem(finding) {
+function findingItem(finding, state) {
   const item = make("li", undefined, finding.role);
   item.append(make("h3", `${finding.role === "root" ? "▲ " : ""}${finding.trouble.toUpperCase()} ${finding.place}: ${finding.cause.replace("-", " ")}`));
-  const facts = [`since ${finding.since}, ${finding.lasted} so far`, `confidence ${finding.confidence.toFixed(2)}`];
+  const facts = [`since ${finding.since}, ${finding.lasted}${state.over ? "" : " so far"}`, `confidence ${finding.confidence.toFixed(2)}`];
   if (finding.depth) facts.push(`depth up to ${finding.depth}`);
   if (finding.latency) facts.push(`latency up to ${finding.latency}`);
   if (finding.victim_ports.length) facts.push(`holds up ${finding.victim_ports.join(", ")}`);
@@ -60,14 +60,19 @@ function showFindings(state) {
   const headline = part("headline");
   const roots = state.findings.filter((finding) => finding.role === "root");
   const first = roots[0] || state.findings[0];
-  const text = first ? `${first.trouble.toUpperCase()} ${first.place}${state.findings.length > 1 ? ` and ${state.findings.length - 1} more` : ""}` : "No congestion";
+  const found = first ? `${first.trouble.toUpperCase()} ${first.place}${state.findings.length > 1 ? ` and ${state.findings.length - 1} more` : ""}` : "";
+  // where nothing comes, that nothing was found says nothing; how long already stands below, not in what is spoken
+  const silence = state.silence && `${state.silence[0].toUpperCase()}${state.silence.slice(1)}`;
+  const text = found || (silence ? silence.split(" for ")[0] : "No congestion");
   // a screen reader speaks when the text changes, not every second
   if (headline.textContent !== text) headline.textContent = text;
-  headline.className = first ? "root" : "";
+  headline.className = first ? "root" : silence ? "silent" : "";
+  part("findings-title").textContent = state.over ? "Findings that lasted when the replay ended" : "Findings that last";
+  part("silence").textContent = silence && `${silence}.`;
   document.title = `${first ? "▲ " : ""}${text} · int-analyzer`;
-  const items = state.findings.map(findingItem);
+  const items = state.findings.map((finding) => findingItem(finding, state));
   if (state.further_findings) items.push(make("li", `and ${state.further_findings} more (/api/findings)`));
-  if (!items.length) items.push(make("li", "Nothing is congested. What was, stands below under “What happened”.", "none"));
+  if (!items.length && !silence) items.push(make("li", `Nothing ${state.over ? "was congested in the end" : "is congested"}. What was, stands below under “What happened”.`, "none"));
   part("finding-list").replaceChildren(...items);
 }
 
@@ -79,7 +84,7 @@ function shade(share) {
 }
 
 function showHeat(heat) {
-  part("heat-note").textContent = heat.ports.length ? `${heat.measure}; darkest: ${heat.most}; newest at the right; hatched: no packet` : "no port was seen yet";
+  part("heat-note").textContent = heat.ports.length ? `${heat.measure}; darkest: ${heat.most}; newest at the right; hatched: no packet` : "no port was seen in the last minute";
   const table = make("table");
   for (const port of heat.ports) {
     const line = make("tr");
@@ -118,10 +123,11 @@ function showTrust(state) {
 }
 
 function show(state) {
-  part("clock").textContent = state.clock + (state.over ? " (the replay is over)" : "");
+  part("clock").textContent = `${state.clock} UTC` + (state.over ? " (the replay is over)" : "");
   part("rates").textContent = `${state.rates.packets} packets/s · ${state.rates.bits} · ${state.total_packets} packets in all`;
   showFindings(state);
-  part("graph").innerHTML = state.graph;
+  if (state.graph) part("graph").innerHTML = state.graph;
+  else part("graph").textContent = "no port was seen";
   showHeat(state.heat);
   part("queues").replaceChildren(...state.queues.map((queue) => row([queue.place, queue.packets, ...queue.latency, ...queue.depth])));
   showTrust(state);
@@ -148,8 +154,15 @@ document.addEventListener("keydown", (event) => {
 });
 
 const stream = new EventSource("api/stream");
-stream.addEventListener("open", () => (part("link").textContent = "live"));
-stream.addEventListener("error", () => (part("link").textContent = "not connected: what is shown is old"));
+stream.addEventListener("open", () => {
+  part("link").textContent = "live";
+  part("link").className = "";
+});
+stream.addEventListener("error", () => {
+  // once: it is tried again and again
+  if (part("link").className !== "bad") part("link").textContent = `not connected since ${new Date().toISOString().slice(11, 19)} UTC: what is shown is old`;
+  part("link").className = "bad";
+});
 stream.addEventListener("tick", (event) => {
   if (!held) show(JSON.parse(event.data));
 });
