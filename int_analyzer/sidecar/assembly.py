@@ -15,6 +15,7 @@ from int_analyzer.evidence.source import CounterSource
 from int_analyzer.live import timestamp
 from int_analyzer.live.filter import compile_filter
 from int_analyzer.live.intake import Intake
+from int_analyzer.live.offload import merging
 from int_analyzer.live.privilege import drop_privileges, raise_capture
 from int_analyzer.live.replay import Replay
 from int_analyzer.live.report_socket import ReportSocket, parse_address
@@ -201,6 +202,9 @@ def _open_live(sidecar: Sidecar, options: Options, tap: Callable[[Intake], Intak
             ring = Ring(interface, fanout, program, blocks=options.ring_mb, compiled=sidecar.compiled, timestamps=options.timestamps)
             sidecar.add(tap(ring))
         _say(f"{interface}: times are of the {ring.clock}")
+        if merged := merging(interface):
+            told = " ".join(f"{name} off" for name in merged)
+            _say(f"{interface}: TCP segments may come merged, with the telemetry of the first alone: ethtool -K {interface} {told}")
     for address in options.reports:
         intake = ReportSocket(*parse_address(address))
         sidecar.add(tap(intake), report_port=intake.port)
