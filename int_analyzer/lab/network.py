@@ -135,9 +135,7 @@ class Network:
         self._programs.append(program)
         return program
 
-    def start_module(
-        self, module: str, *arguments: str, descriptors: Sequence[int] = (), at_once: bool = False
-    ) -> subprocess.Popen[bytes]:
+    def start_module(self, module: str, *arguments: str, descriptors: Sequence[int] = (), at_once: bool = False) -> subprocess.Popen[bytes]:
         """Start a module of this package with our own Python; the sockets that it gets decide which nodes it speaks for."""
         return self.start(None, [sys.executable, "-m", module, *arguments], descriptors=descriptors, at_once=at_once)
 
