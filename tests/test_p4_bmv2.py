@@ -172,6 +172,23 @@ def test_int_xd_reports_and_changes_nothing(bench: Bench, six: bool) -> None:
     assert list(batch.reports.egress_port) == [S2] * 3
 
 
+@families
+@pytest.mark.parametrize("mode", ["md", "mx"])
+def test_a_packet_that_the_sink_is_to_discard_is_reported_and_goes_no_further(bench: Bench, mode: str, six: bool) -> None:
+    bench.set(mode=mode)
+    bench.send(H1, take(flow(six=six)))
+    probe = with_byte(bench.receive(S2, 1)[0], STACK + FARTHER * six - 12, 0x28)  # version 2, D
+    bench.set(mode=mode)
+    bench.send(S2, [probe])
+    carried = bench.receive(S2, 1)  # a transit node passes it on
+    assert len(carried) == 1
+    bench.set(mode=mode)
+    bench.send(S2, [towards(carried[0], (1, 2), six)])
+    reports = bench.decode(bench.receive(MONITOR_PORT, 1)).reports
+    assert list(reports.egress_port) == [H2]
+    assert bench.nothing(H2)
+
+
 def test_an_ioam_source_inserts_an_option_with_its_own_node(bench: Bench) -> None:
     bench.set(mode="ioam")
     sent = take(flow(six=True))

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from bmv2_bench import FARTHER, H1, H2, S2, Bench, families, flow, needs_bmv2, sums_up, take, untouched
+from bmv2_bench import FARTHER, H1, H2, S2, Bench, families, flow, needs_bmv2, sums_up, take, towards, untouched, with_byte
 from mode import other_programs
 from scapy.layers.inet import IP, UDP, IPOption, IPOption_EOL, IPOption_NOP, IPOption_RR
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
@@ -144,4 +144,55 @@ def test_what_is_not_looked_into_passes_by_and_is_counted_by_its_reason(bench: B
     got = bench.receive(S2, 1)
     assert list(untouched(got)) == list(untouched([sent]))
     assert family is IPv6 or sums_up(got[0])
+    assert bench.switch.passed_by() == {**before, reason: before[reason] + 1}
+
+
+SHIM_LENGTH, STACK = 14 + 20 + 8 + 1, 14 + 20 + 8 + 16
+"""Where the length of an INT shim stands in a frame of IPv4, and where the hops begin."""
+
+
+@families
+@pytest.mark.parametrize("mode", ["md", "mx"])
+@pytest.mark.parametrize("host", [(1, 2), (2, 3)], ids=["sink", "transit"])
+@pytest.mark.parametrize("length", [0, 2, 200, None])
+def test_int_that_is_cut_or_whose_length_cannot_be_passes_by_as_it_came_and_is_counted(
+    bench: Bench, mode: str, host: tuple[int, int], length: int | None, six: bool
+) -> None:
+    """A shim that is shorter than its header or longer than its datagram; without a length: a frame that ends within its hops or header."""
+    bench.set(mode=mode)
+    bench.send(H1, take(flow(six=six, payload=256)))
+    whole = towards(bench.receive(S2, 1)[0], host, six)
+    if length is None:
+        sent = whole[: STACK + FARTHER * six + (8 if mode == "md" else -4)]
+    else:
+        sent = with_byte(whole, SHIM_LENGTH + FARTHER * six, length)
+    bench.set(mode=mode)  # the source's own report is forgotten
+    before = bench.switch.passed_by()
+    bench.send(H1, [sent])
+    got = bench.receive(H2 if host == (1, 2) else S2, 1)
+    assert list(untouched(got)) == list(untouched([sent]))
+    assert bench.nothing(MONITOR_PORT)
+    assert bench.switch.passed_by() == {**before, "broken": before["broken"] + 1}
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "reason"),
+    [
+        (14 + 40 + 1, 14, "extension"),  # a longer header: something stands behind the trace
+        (14 + 40 + 10, 5 << 3, "broken"),  # five words a node, which this trace type does not have
+        (14 + 40 + 11, 0x7F, "broken"),  # more room than the option has
+    ],
+)
+@pytest.mark.parametrize("host", [(1, 2), (2, 3)], ids=["sink", "transit"])
+def test_a_trace_that_contradicts_itself_passes_by_as_it_came_and_is_counted(
+    bench: Bench, at: int, value: int, reason: str, host: tuple[int, int]
+) -> None:
+    bench.set(mode="ioam")
+    bench.send(H1, take(flow(six=True)))
+    sent = with_byte(towards(bench.receive(S2, 1)[0], host, six=True), at, value)
+    before = bench.switch.passed_by()
+    bench.send(H1, [sent])
+    got = bench.receive(H2 if host == (1, 2) else S2, 1)
+    assert list(untouched(got)) == list(untouched([sent]))
+    assert bench.nothing(MONITOR_PORT)
     assert bench.switch.passed_by() == {**before, reason: before[reason] + 1}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from int_analyzer.errors import LabError
 from int_analyzer.lab import control
-from int_analyzer.lab.constant import PASSED_CHECKSUM, PASSED_EXTENSION, PASSED_FRAGMENT, PASSED_OPTIONS
+from int_analyzer.lab.constant import PASSED_BROKEN, PASSED_CHECKSUM, PASSED_EXTENSION, PASSED_FRAGMENT, PASSED_OPTIONS
 from int_analyzer.lab.entry import Entry
 from int_analyzer.lab.network import Network, Node, waited_ns
 from int_analyzer.lab.queue_rate import QueueRate
@@ -17,7 +17,13 @@ from int_analyzer.lab.queue_rate import QueueRate
 _PROGRAM, _P4INFO = "bmv2.json", "bmv2.p4info.txtpb"
 _LOG_LINES = 3
 _PASSED_BY = "passed_by"
-_REASONS = {"options": PASSED_OPTIONS, "fragment": PASSED_FRAGMENT, "extension": PASSED_EXTENSION, "checksum": PASSED_CHECKSUM}
+_REASONS = {
+    "options": PASSED_OPTIONS,
+    "fragment": PASSED_FRAGMENT,
+    "extension": PASSED_EXTENSION,
+    "checksum": PASSED_CHECKSUM,
+    "broken": PASSED_BROKEN,
+}
 
 
 class Bmv2Switch:

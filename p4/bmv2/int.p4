@@ -134,7 +134,7 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             report.apply(hdr, meta, standard, report_src_mac, report_dst_mac, report_src, report_dst, snap);
         } else if (standard.instance_type == INGRESS_CLONE) {
             report.apply(hdr, meta, standard, report_src_mac, report_dst_mac, report_src, report_dst, snap);
-        } else {
+        } else if (standard.parser_error == error.NoError) { // else no role is played: it passes by as it came
             egress_edge.apply();
             measure.apply(hdr, meta, standard);
             count_words(hdr.int_header.isValid() ? hdr.int_header.instructions : meta.instructions);
@@ -149,6 +149,9 @@ control IntEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
             }
             if (meta.monitored == 1 && (meta.flow == 1 || meta.queue == 1)) {
                 clone_preserving_field_list(CloneType.E2E, REPORT_SESSION, REPORT_FIELDS);
+            }
+            if (hdr.kept_header.isValid() && hdr.kept_header.discard == 1) {
+                mark_to_drop(standard); // D: no packet of a host, it was sent for its telemetry (INT v2.1 §5.8)
             }
         }
     }

@@ -1,5 +1,5 @@
-/* Ethernet to BTH, with INT where DSCP or port announces it and IOAM where an option does. What does not fit is left unparsed, and
- * forwarded as it is. */
+/* Ethernet to BTH, with INT where DSCP or port announces it and IOAM where an option does. What is another protocol's is left unparsed.
+ * What is cut, or contradicts itself, ends in a parser error. Both are forwarded as they are. */
 
 parser PacketParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     state start {
@@ -58,11 +58,13 @@ parser PacketParser(packet_in packet, out headers_t hdr, inout metadata_t meta, 
         transition accept;
     }
 
-    // Only a header that holds nothing but our trace is taken apart: PadN, option, type; namespace; trace type.
+    // Only a header that holds nothing but our trace is taken apart: next header, option, type, namespace, trace type; and what the option
+    // leaves of the header, which is six bytes: next header and length, PadN, type and length of the option itself.
     state check_hop_by_hop {
         bit<152> ahead = packet.lookahead<bit<152>>();
-        transition select(ahead[151:144], ahead[119:112], ahead[95:88], ahead[87:72], ahead[55:32]) {
-            (PROTOCOL_UDP, IOAM_OPTION, IOAM_TYPE_PRE_ALLOCATED, IOAM_NAMESPACE, IOAM_TRACE_TYPE): parse_ioam;
+        bit<16> beside = ((bit<16>)ahead[143:136] + 1 << 3) - (bit<16>)ahead[111:104];
+        transition select(ahead[151:144], ahead[119:112], ahead[95:88], ahead[87:72], ahead[55:32], beside) {
+            (PROTOCOL_UDP, IOAM_OPTION, IOAM_TYPE_PRE_ALLOCATED, IOAM_NAMESPACE, IOAM_TRACE_TYPE, 6): parse_ioam;
             default: pass_extension;
         }
     }
@@ -70,6 +72,9 @@ parser PacketParser(packet_in packet, out headers_t hdr, inout metadata_t meta, 
     state parse_ioam {
         packet.extract(hdr.hop_by_hop);
         packet.extract(hdr.ioam);
+        verify(hdr.ioam.node_words == IOAM_NODE_WORDS, error.ParserInvalidArgument);
+        verify((bit<16>)hdr.ioam.length >= 10 + ((bit<16>)hdr.ioam.remaining << 2), error.ParserInvalidArgument);
+        verify(hdr.ipv6.payload_len >= (bit<16>)hdr.hop_by_hop.length + 1 << 3, error.ParserInvalidArgument);
         transition select(hdr.ioam.remaining) {
             0 .. 3: parse_ioam_full;
             default: parse_ioam_room;
@@ -123,6 +128,8 @@ parser PacketParser(packet_in packet, out headers_t hdr, inout metadata_t meta, 
 
     state parse_int {
         packet.extract(hdr.int_header);
+        verify(hdr.int_shim.length >= INT_HEADER_WORDS, error.ParserInvalidArgument);
+        verify(hdr.udp.length >= 8 + ((bit<16>)hdr.int_shim.length + 1 << 2), error.ParserInvalidArgument);
         packet.extract(hdr.int_stack, (bit<32>)(hdr.int_shim.length - INT_HEADER_WORDS) << 5);
         transition select(meta.udp_port) {
             ROCE_PORT: parse_bth;

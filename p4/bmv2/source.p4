@@ -72,7 +72,9 @@ control Watch(inout headers_t hdr, inout metadata_t meta, inout standard_metadat
 
     apply {
         ingress_edge.apply();
-        if (hdr.bth.isValid() && !hdr.int_header.isValid() && !hdr.hop_by_hop.isValid()) {
+        if (standard.parser_error != error.NoError) {
+            meta.passed_by = PASSED_BROKEN;
+        } else if (hdr.bth.isValid() && !hdr.int_header.isValid() && !hdr.hop_by_hop.isValid()) {
             // INT changes lengths under a UDP checksum: RoCEv2 sends 0, and only that can be restored
             if (hdr.udp.checksum == 0) {
                 watchlist.apply();

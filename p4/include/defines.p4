@@ -79,5 +79,6 @@ const bit<8> PASSED_OPTIONS = 1;   // IPv4 with options
 const bit<8> PASSED_FRAGMENT = 2;  // of IPv4
 const bit<8> PASSED_EXTENSION = 3; // IPv6 with a header between it and UDP
 const bit<8> PASSED_CHECKSUM = 4;  // RoCEv2 with a UDP checksum
+const bit<8> PASSED_BROKEN = 5;    // cut, or with lengths that contradict each other
 
 #endif
