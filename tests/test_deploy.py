@@ -40,6 +40,15 @@ def test_systemd_finds_nothing_wrong_with_the_unit_and_little_exposed(tmp_path: 
     assert done.returncode == 0, done.stdout.splitlines()[-1]
 
 
+def test_kubernetes_knows_every_field_of_the_daemonset() -> None:
+    schemas = pytest.importorskip("kubernetes_validate", reason="needs kubernetes-validate, which brings the schemas")
+    yaml = pytest.importorskip("yaml")
+    documents = list(yaml.safe_load_all((ROOT / "deploy/kubernetes/daemonset.yaml").read_text(encoding="utf-8")))
+    assert [document["kind"] for document in documents] == ["ConfigMap", "DaemonSet"]
+    for document in documents:
+        schemas.validate(document, schemas.latest_version(), strict=True)
+
+
 @pytest.mark.skipif(shutil.which("logrotate") is None, reason="needs logrotate")
 def test_logrotate_reads_its_file(tmp_path: Path) -> None:
     command = ["logrotate", "--debug", "--state", tmp_path / "state", ROOT / "deploy/logrotate/int-analyzer"]

@@ -21,6 +21,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra sidecar")
 
 from http_client import Client, answering
+from prometheus_client import CollectorRegistry, generate_latest
 from test_sidecar import replayed
 from traffic import CONGESTED, HEALTHY, ROOT, in_turn
 
@@ -29,6 +30,7 @@ from int_analyzer.cli import main
 from int_analyzer.errors import SourceError
 from int_analyzer.sidecar import assembly, metric
 from int_analyzer.sidecar import server as server_module
+from int_analyzer.sidecar.exposition import Exposition
 from int_analyzer.sidecar.lifetime import BYTES, NODE, PACKETS, PORT
 from int_analyzer.sidecar.page_document import darkest
 from int_analyzer.sidecar.server import Listening, Server
@@ -110,6 +112,28 @@ def test_a_thousand_ports_are_a_bounded_number_of_series() -> None:
     assert series("int_analyzer_finding") == metric.FINDINGS
     total = sum(value for key, value in found.items() if key.startswith("int_analyzer_port_packets_total"))
     assert total == sum(range(1, 3001))
+
+
+def test_no_counter_of_a_port_falls_or_vanishes_when_others_become_busier() -> None:
+    sidecar, _ = replayed(in_turn(HEALTHY))
+    snapshot = sidecar.snapshot
+    assert snapshot is not None
+    ports = snapshot.ports[:1].repeat(metric.PORTS + 2, axis=0)
+    ports[:, NODE], ports[:, PORT], ports[:, PACKETS], ports[:, BYTES] = range(len(ports)), 7, 10, 10
+    found = []
+    for more in (0, 1000):
+        ports[-1, PACKETS : BYTES + 1] += more
+        sidecar.snapshot = replace(snapshot, ports=ports.copy())
+        page = generate_latest(_registered(sidecar)).decode()
+        found.append({key: value for key, value in samples(page).items() if key.startswith("int_analyzer_port_")})
+    before, after = found
+    assert set(before) == set(after) and all(after[key] >= value for key, value in before.items())
+
+
+def _registered(sidecar: Sidecar) -> CollectorRegistry:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Exposition(sidecar))
+    return registry
 
 
 def test_health_tells_hanging_from_working(congested: Sidecar, client: Client) -> None:

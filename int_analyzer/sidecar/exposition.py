@@ -134,7 +134,8 @@ def _sequences(snapshot: Snapshot) -> Iterator[tuple[str, Samples]]:
 
 def _ports(snapshot: Snapshot) -> Iterator[tuple[str, Samples]]:
     profile = snapshot.profile
-    rows = snapshot.ports[(-snapshot.ports[:, lifetime.PACKETS]).argsort(kind="stable")].tolist()
+    # In the order in which they were first seen: with that of their packets, ports would leave "other" again, and its counters would fall.
+    rows = snapshot.ports.tolist()
     others = list(snapshot.other_ports)
     for row in rows[PORTS:]:
         others = [others[0] + row[lifetime.PACKETS], others[1] + row[lifetime.BYTES]]

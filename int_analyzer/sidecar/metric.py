@@ -7,7 +7,7 @@ from typing import NamedTuple
 COUNTER, GAUGE = "counter", "gauge"
 
 PORTS = 512
-"""Ports with series of their own: the busiest. The rest are one port named "other"."""
+"""Ports with series of their own: those that were seen first, for good. The rest are one port named "other"."""
 QUEUES = 256
 """Queues with quantiles: findings first, then the busiest."""
 FINDINGS = 128
