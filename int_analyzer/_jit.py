@@ -77,6 +77,13 @@ def compiled(function: F) -> F:
     return result
 
 
+def run(kernel: Callable[..., int], fast: bool, *given: Any) -> int:
+    """Run a kernel; uncompiled it takes memoryviews instead of arrays, which give Python ints instead of numpy scalars."""
+    if fast:
+        return int(compiled(kernel)(*given))
+    return int(kernel(*(value if isinstance(value, int | dict) else memoryview(value) for value in given)))
+
+
 def cache_folder() -> Path:
     """Where compiled kernels of exactly this source are kept, those with checked indices by themselves."""
     base = os.environ.get("INT_ANALYZER_CACHE") or os.environ.get("XDG_CACHE_HOME")

@@ -334,6 +334,23 @@ def test_without_the_way_back_a_message_takes_from_first_to_last_packet_and_says
     assert (there["one_sided"], there["fct"], there["peer"], there["rtt"][0]) == ((20, 40 * US, 2 * US), (0, 0, 0), None, 0)
 
 
+@pytest.mark.parametrize("compiled", LIVES)
+def test_however_many_messages_nothing_answers_the_view_closes_all_of_them(compiled: bool) -> None:
+    packets, now = [], START
+    for host in range(150):
+        wire = Wire(here=10 + host, time=now)
+        for count in (2, 3, 6, 12):
+            wire.message("write", count)
+        packets, now = packets + wire.packets, wire.time
+    state = folded(packets, compiled, batch=500)
+    view = state.view()
+    assert (view.connections.one_sided.tolist(), view.connections.unanswered.sum()) == ([4] * 150, 0)
+    assert view.connections.one_sided_sum.tolist() == [(1 + 2 + 5 + 11) * US] * 150
+    assert view.host_pairs.fct_one_sided.counts().sum() == 600
+    # They are closed in the view only: an answer may still come.
+    assert state.view().connections.one_sided.tolist() == [4] * 150
+
+
 def test_unreliable_connections_have_one_sided_messages_and_datagrams_no_gaps() -> None:
     wire = Wire(transport="UC")
     wire.message("send", 3)

@@ -148,6 +148,12 @@ def test_top_cuts_lists_and_says_so_but_never_the_congested_link(monkeypatch: py
     assert " ! 2:2 → 4:1" in text and "and 5 more links (--top)" in text and "and 1 more" in text
 
 
+def test_of_many_ports_that_are_held_up_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = summaries.finding(victim_ports=[f"leaf-{number} port 1" for number in range(40)])
+    text = " ".join(report(dataclasses.replace(summaries.congested(), findings=[root]), monkeypatch, 120, top=3).split())
+    assert "holds up leaf-0 port 1, leaf-1 port 1, leaf-2 port 1 and 37 more" in text and "leaf-3" not in text
+
+
 def test_the_headline_alone_is_one_line_a_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     stream = io.StringIO()

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +75,12 @@ class _Spread:
     bytes: Counter[int]
     pairs: dict[tuple[str, str], list[int]]
     ports: dict[int, int]
+
+    @cached_property
+    def same(self) -> tuple[int, int]:
+        """Flows that go the way of the first one between the same two hosts, and all that have one before them."""
+        same = sum(ways.count(ways[0]) - 1 for ways in self.pairs.values())
+        return same, sum(map(len, self.pairs.values())) - len(self.pairs)
 
 
 def find_differences(view: View) -> list[Difference]:
@@ -188,8 +195,8 @@ def _compare(spreads: dict[int, _Spread], node: int, others: list[int], nodes: i
 
 def _hashing(own: _Spread, others: Iterable[_Spread], nodes: int) -> tuple[float | None, float | None, bool]:
     """How many flows go with the first between the same two hosts, here and at the peers (None without any), and whether that differs."""
-    same, whole = _same(own)
-    parts = [_same(other) for other in others]
+    same, whole = own.same
+    parts = [other.same for other in others]
     same_there, whole_there = sum(part[0] for part in parts), sum(part[1] for part in parts)
     if not whole or not whole_there:
         return (same / whole if whole else None), (same_there / whole_there if whole_there else None), False
@@ -200,12 +207,6 @@ def _hashing(own: _Spread, others: Iterable[_Spread], nodes: int) -> tuple[float
     by_chance = np.square(_flow_shares([own], sorted(own.flows))).sum()
     meant = here < TOGETHER or whole * np.log(1 / by_chance) >= CERTAIN + np.log(nodes)
     return here, there, bool(apart and meant and _surprise(*counts) >= CERTAIN + np.log(nodes))
-
-
-def _same(spread: _Spread) -> tuple[int, int]:
-    """Flows that go the way of the first one between the same two hosts, and all that have one before them."""
-    same = sum(following == ways[0] for ways in spread.pairs.values() for following in ways[1:])
-    return same, sum(len(ways) - 1 for ways in spread.pairs.values())
 
 
 def _shares(spreads: list[_Spread], nexts: list[int]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from int_analyzer import _jit
 from int_analyzer.fold import direction as words
 from int_analyzer.fold import messages, transport
 from int_analyzer.fold.buckets import NEVER
@@ -63,9 +64,11 @@ class Connections:
         self.hints: Any = np.zeros((HINTS, 2), dtype=np.int64)
         self.journal, self.answers = Journal(), Journal()
         self.evicted = 0
+        self._fast = False
 
     def arrays(self, fast: bool) -> tuple[Any, ...]:
-        """What the kernel takes, from `rows` on; there is room for a row of histograms for each pair of hosts that may come."""
+        """What the kernel (compiled if `fast`) takes, from `rows` on; there is room for histograms of each pair of hosts that may come."""
+        self._fast = fast
         self.times.reserve_rows(HISTOGRAMS * (self.pairs.rows.shape[0] + 1))
         self.times.reserve_blocks(SAMPLES)
         work = np.zeros(N_WORK, dtype=np.int64)
@@ -126,6 +129,7 @@ class Connections:
             other = other.copy()
             self._end_turn()
             other._end_turn()
+        self._fast |= other._fast
         self.turns.merge(other.turns)
         pairs, _ = self.pairs.match(other.pairs.data)
         to_pair = np.concatenate([[0], pairs + 1])
@@ -171,6 +175,7 @@ class Connections:
         other.hints = self.hints.copy()
         other.journal, other.answers = self.journal.copy(), self.answers.copy()
         other.evicted = self.evicted
+        other._fast = self._fast
         return other
 
     def view(self, flows: FlowView) -> tuple[ConnectionView, HostPairView]:
@@ -280,14 +285,22 @@ class Connections:
     def _close_one_sided(self) -> None:
         """Close the messages that nothing will answer."""
         rows = self.directions.data
-        for at in np.nonzero((rows[:, words.PEER] == 0) & (rows[:, words.OPEN] > 0))[0].tolist():
-            self.times.reserve_blocks(SAMPLES)
-            used: Any = np.zeros(N_WORK, dtype=np.int64)
-            used[words.SAMPLE_BLOCKS] = self.times.used
-            given = (memoryview(self.directions.rows), at, memoryview(self.times.blocks), memoryview(self.times.pool), memoryview(used))
-            while rows[at, words.OPEN] > 0:
-                messages.close_oldest(*given, 0, False)
-            self.times.used = int(used[words.SAMPLE_BLOCKS])
+        if np.any((rows[:, words.PEER] == 0) & (rows[:, words.OPEN] > 0)):
+            while self._close(self.directions.rows, len(rows), self._fast) < len(rows):
+                pass
+
+    def _close(self, rows: Any, count: int, fast: bool) -> int:
+        """Close what the first `count` of these rows have open, with room for that of eight at least: where the room ended."""
+        self.times.reserve_blocks(8 * SAMPLES)
+        work: Any = np.zeros(N_WORK, dtype=np.int64)
+        work[words.SAMPLE_BLOCKS] = self.times.used
+        done = _jit.run(messages.close_unanswered, fast, rows, count, self.times.blocks, self.times.pool, work)
+        self.times.used = int(work[words.SAMPLE_BLOCKS])
+        return done
+
+    def compile(self) -> None:
+        """Compile what `view` would compile only when something is left to close."""
+        self._close(self.directions.rows, 0, True)
 
 
 def _addresses(version: Any, halves: Any) -> list[str]:

@@ -224,6 +224,17 @@ def add_new(
     return before
 
 
+@kernel
+def close_unanswered(rows: Any, count: int, blocks: Any, pool: Any, work: Any) -> int:
+    """Close the messages of the first `count` directions that nothing will answer: `count`, or the first for which the pool has no room."""
+    for at in range(count):
+        while rows[at, PEER] == 0 and rows[at, OPEN] > 0:
+            if work[SAMPLE_BLOCKS] + SAMPLES > pool.shape[0]:
+                return at
+            close_oldest(rows, at, blocks, pool, work, 0, False)
+    return count
+
+
 @inlined
 def follow_newest(rows: Any, at: int, meaning: int, told: bool) -> int:
     """PSN of the first packet of the newest run + 1; 0 if it begins no message, or if that packet did not tell of its hops.

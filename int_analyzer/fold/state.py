@@ -95,13 +95,6 @@ def _scratch(rows: int) -> Any:
     return log
 
 
-def _run(kernel: Any, fast: bool, *given: Any) -> int:
-    """Run a kernel; uncompiled it takes memoryviews instead of arrays, which give Python ints instead of numpy scalars."""
-    if fast:
-        return int(_jit.compiled(kernel)(*given))
-    return int(kernel(*(value if isinstance(value, int | dict) else memoryview(value) for value in given)))
-
-
 class State:
     """All that is known of the packets folded so far. turn: its number, and how many subsets of connections it follows (None: as usual)."""
 
@@ -171,6 +164,7 @@ class State:
         if not _jit.DISABLED:
             for kernel in (fold_reports, fold_mirrors):
                 self._fold_sequences(kernel, 0, 0, columns.arena, True)
+            self.connections.compile()
 
     def _fold_packets(self, row: int, stop: int, columns: Any, waits: Any, waited: int, fast: bool) -> tuple[int, int]:
         """The row before which a table has to grow, and how many rows of `waits` are in use."""
@@ -182,7 +176,7 @@ class State:
         work[[LINKS, MAXIMUM_LINKS]] = len(links.table), links.table.maximum
         work[[POSTCARDS, WAITS, DEPTH_OF_ALL]] = self.postcards.used, waited, queues.depth_of_all
         work[SLOT_SHIFT] = (pairs.slot_ns // queues.buckets.width_ns).bit_length() - 1
-        row = _run(
+        row = _jit.run(
             fold_packets,
             fast,
             row,
@@ -245,13 +239,13 @@ class State:
             queues.reserve(1, self._fast)
             work = self._work()
             arrays = (backlog.rows, backlog.parts, queues.counters, queues.histograms.blocks, queues.histograms.pool, queues.buckets.log)
-            _run(catch_up, self._fast, 1, *arrays, self.links.table.rows, work)
+            _jit.run(catch_up, self._fast, 1, *arrays, self.links.table.rows, work)
             queues.histograms.used, queues.buckets.used = work[[BLOCKS, BUCKETS]].tolist()
 
     def _fold_roce(self, row: int, stop: int, columns: Any, waits: Any, waited: int, fast: bool) -> int:
         *arrays, work = self.connections.arrays(fast)
         work[LOGGED] = waited
-        after = _run(fold_roce, fast, row, stop, columns, *arrays, waits, work)
+        after = _jit.run(fold_roce, fast, row, stop, columns, *arrays, waits, work)
         self.connections.take(work, after - row)
         return after
 
@@ -260,7 +254,7 @@ class State:
         work = np.zeros(N_WORK, dtype=np.int64)
         work[[STREAMS, DROPS]] = len(streams), len(drops)
         arrays = (streams.rows, streams.index(fast), drops.rows, drops.index(fast), self.quality.counters, work)
-        row = _run(kernel, fast, row, stop, columns, *arrays)
+        row = _jit.run(kernel, fast, row, stop, columns, *arrays)
         streams.used, drops.used = work[[STREAMS, DROPS]].tolist()
         return row
 

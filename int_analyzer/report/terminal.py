@@ -220,7 +220,8 @@ def _print_finding(console: Console, finding: Finding, findings: list[Finding], 
     _print_flows(console, "culprits", finding.culprits, top)
     _print_flows(console, "victims", finding.victims, _part(top, _LEAST))
     if finding.victim_ports:
-        _print_labelled(console, 5, "holds up", ", ".join(finding.victim_ports))
+        more = f" and {len(finding.victim_ports) - top} more" if len(finding.victim_ports) > top else ""
+        _print_labelled(console, 5, "holds up", ", ".join(finding.victim_ports[:top]) + more)
 
 
 def _print_events(console: Console, events: list[Event], top: int) -> None:
@@ -252,8 +253,9 @@ def _print_paths(console: Console, paths: list[PathSummary], top: int) -> None:
     # paths that differ in ingress ports only look the same here: they are one line
     lines: dict[str, tuple[int, int]] = {}
     for path in paths:
-        packets, holes = lines.get(_path_line(path), (0, 0))
-        lines[_path_line(path)] = (packets + path.packets, holes + path.holes)
+        line = _path_line(path)
+        packets, holes = lines.get(line, (0, 0))
+        lines[line] = (packets + path.packets, holes + path.holes)
     ranked = sorted(lines.items(), key=lambda item: -item[1][0])
     if any(path.share_of_latency for path in paths):
         console.print(Text("  in brackets: share of the path's hop latency", style="dim"))
@@ -261,8 +263,8 @@ def _print_paths(console: Console, paths: list[PathSummary], top: int) -> None:
     for _, (packets, _) in ranked[:top]:
         counts.add(figure.things(packets, "packet"))
     for (hops, (_, holes)), packets_text in zip(ranked[:top], counts.lines(), strict=True):
-        line = Text(_tied(f"  {packets_text}  {hops}" + (f"  {figure.things(holes, 'packet')} with a hole" if holes else "")))
-        for number, piece in enumerate(line.wrap(console, console.width - 4)):
+        text = Text(_tied(f"  {packets_text}  {hops}" + (f"  {figure.things(holes, 'packet')} with a hole" if holes else "")))
+        for number, piece in enumerate(text.wrap(console, console.width - 4)):
             console.print(("    " if number else "") + piece.plain.rstrip().replace(_TIE, " "))
     _print_rest(console, len(ranked) - top, "path")
 
