@@ -1,6 +1,6 @@
 """What a large fabric costs against a small one: time per packet in the fold, size of the state, and what comes after the fold.
 
-python -m benchmarks.scale BATCHES
+python -m benchmarks.scale BATCHES     (LEAST, if that is more)
 
 Both fabrics are folded in turns, some batches of one and some of the other, with the same kind of packets (batches.py). Time is that of
 all packets, first ones of a flow, path and queue included, and the median of the turns in the last quarter: a turn is long enough to count
@@ -26,6 +26,8 @@ from int_analyzer.profile import Profile
 
 TURN = 20
 """Batches of one fabric before it is the other's turn."""
+LEAST = 600
+"""Of fewer batches most packets of the large fabric would be among the first of their flow, path and queue, and flows would be missing."""
 
 
 class Run:
@@ -90,4 +92,4 @@ def measure(batches: int) -> dict[str, dict[str, float]]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(int(sys.argv[1]))))
+    print(json.dumps(measure(max(int(sys.argv[1]), LEAST))))

@@ -13,7 +13,7 @@ from int_analyzer.fold import buckets
 from int_analyzer.fold.foresight import is_large
 from int_analyzer.fold.sorting import order_by
 from int_analyzer.fold.state import State
-from int_analyzer.fold.table import Table, grown
+from int_analyzer.fold.table import Table, grown, guess
 
 
 def test_a_large_fabric_gives_the_same_compiled_and_plain() -> None:
@@ -110,6 +110,18 @@ def test_a_table_that_keeps_some_rows_finds_them_and_no_others() -> None:
     assert not table.rows[len(kept) : 4000].any()
     found, new = table.match(rows[:6])
     assert found[~new].tolist() == [0, 1, 2, 3] and new.tolist() == [True, False, False, True, False, False]
+
+
+def test_the_index_alone_tells_where_a_row_stands_whatever_stands_before_it() -> None:
+    table = Table(width=3, words=1, maximum=32, capacity=32)
+    # All begin to look in the last slot, so that they stand one behind the other, and go on at the beginning.
+    last = 63
+    hashes = [(number << 32) | last for number in range(1, 33)]
+    table.replace(np.array([[number, 0, hashed] for number, hashed in enumerate(hashes)], dtype=np.int64))
+    index = memoryview(table.index(fast=False))
+    assert len(index) == last + 1
+    assert [guess(index, hashed) for hashed in hashes] == list(range(32))
+    assert guess(index, (33 << 32) | last) == guess(index, 40) == -1
 
 
 def test_an_array_that_grows_keeps_its_rows_whoever_owns_the_memory() -> None:

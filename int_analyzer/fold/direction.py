@@ -14,7 +14,7 @@ from int_analyzer.columns import get
 from int_analyzer.fold.buckets import NEVER
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, FACTOR_2, FACTOR_3, FACTOR_4, mixed, product
 from int_analyzer.fold.polling import is_followed
-from int_analyzer.fold.table import KEY, LOWER, find
+from int_analyzer.fold.table import KEY, find, guess
 from int_analyzer.wire.read import prefetch
 
 # Words of a row, a line of the cache in a line: what every packet touches stands together.
@@ -89,22 +89,21 @@ def expect(rows: Any, index: Any, work: Any, columns: Any, row: int, stop: int) 
             _expect_index(index, work, columns, soon, packet)
     soon = row + _ROWS
     if soon < stop and has_turn(work, soon):
-        slot = index[work[_HASHES + (soon & (AHEAD - 1))] & (index.shape[0] - 1)]
-        guess = (slot & LOWER) - 1
-        work[_GUESSES + (soon & (AHEAD - 1))] = guess
-        if guess >= 0:
-            at = guess * WIDTH
+        found = guess(index, work[_HASHES + (soon & (AHEAD - 1))])
+        work[_GUESSES + (soon & (AHEAD - 1))] = found
+        if found >= 0:
+            at = found * WIDTH
             prefetch(rows, at)
             prefetch(rows, at + BYTES)
             prefetch(rows, at + REQUESTS)
             prefetch(rows, at + REQUEST_WINDOW + (get(columns, "roce.psn", soon) & (WINDOW - 1)))
     soon = row + _RUNS
     if soon < stop and has_turn(work, soon):
-        guess = work[_GUESSES + (soon & (AHEAD - 1))]
-        if guess >= 0:
-            peer = rows[guess, PEER] - 1
-            newest = (rows[guess, OLDEST] + rows[guess, OPEN] - 1) & (OPEN_RUNS - 1)
-            prefetch(rows, guess * WIDTH + RUNS + RUN_WORDS * newest)
+        found = work[_GUESSES + (soon & (AHEAD - 1))]
+        if found >= 0:
+            peer = rows[found, PEER] - 1
+            newest = (rows[found, OLDEST] + rows[found, OPEN] - 1) & (OPEN_RUNS - 1)
+            prefetch(rows, found * WIDTH + RUNS + RUN_WORDS * newest)
             if peer >= 0:
                 prefetch(rows, peer * WIDTH + REQUESTS)
                 prefetch(rows, peer * WIDTH + MATCHES)

@@ -14,7 +14,7 @@ from int_analyzer.columns import get
 from int_analyzer.fold import flows, paths, queues
 from int_analyzer.fold.flows import hash_flow
 from int_analyzer.fold.paths import LENGTH, OFFSET, QUEUE_SHIFT
-from int_analyzer.fold.table import HASHES, LOWER, RING, ROWS_AHEAD
+from int_analyzer.fold.table import HASHES, RING, ROWS_AHEAD, guess
 from int_analyzer.schema import ABSENT32
 from int_analyzer.wire.read import prefetch
 
@@ -63,8 +63,7 @@ def look_ahead(
         prefetch(flow_index, hashed & (flow_index.shape[0] - 1))
     at = row + _FLOW
     if begin <= at < stop:
-        slot = flow_index[work[HASHES + (at & (RING - 1))] & (flow_index.shape[0] - 1)]
-        flow = (slot & LOWER) - 1
+        flow = guess(flow_index, work[HASHES + (at & (RING - 1))])
         work[ROWS_AHEAD + (at & (RING - 1))] = flow
         if flow >= 0:
             prefetch(flow_rows, flow * _FLOW_WIDTH)
@@ -82,8 +81,12 @@ def look_ahead(
     if begin <= at < stop:
         path = work[ROWS_AHEAD + (at & (RING - 1))]
         if path >= 0:
-            prefetch(path_hops, path_rows[path, OFFSET])
-            prefetch(path_links, path_rows[path, OFFSET])
+            offset, end = path_rows[path, OFFSET], path_rows[path, OFFSET] + path_rows[path, LENGTH] - 1
+            prefetch(path_hops, offset)
+            prefetch(path_links, offset)
+            # They may lie on two lines.
+            prefetch(path_hops, end)
+            prefetch(path_links, end)
     at = row + _QUEUES
     if begin <= at < stop:
         path = work[ROWS_AHEAD + (at & (RING - 1))]

@@ -19,9 +19,10 @@ from int_analyzer.fold.table import LOWER, PATH_HOPS, PATHS, UPPER, Table
 from int_analyzer.fold.view import PathView
 from int_analyzer.schema import ICRC_BAD, ICRC_OK
 
-# Words of a row. The key is not in the row but in the hops that it points to.
-OFFSET, LENGTH, PACKETS, BYTES, HOLES, FIRST_NS, LAST_NS, CARRIED, CE, ICRC_RIGHT, ICRC_WRONG, HASH = range(12)
-WIDTH = 12
+# Words of a row, two lines of the cache: most packets touch the first. The key is not in the row but in the hops that it points to.
+OFFSET, LENGTH, PACKETS, BYTES, HOLES, FIRST_NS, LAST_NS, CARRIED, CE, ICRC_RIGHT, ICRC_WRONG = range(11)
+HASH = 15
+WIDTH = 16
 _COUNTED = [PACKETS, BYTES, HOLES, CARRIED, CE, ICRC_RIGHT, ICRC_WRONG]
 
 QUEUE_SHIFT, INGRESS_MASK = 34, (1 << 34) - 1
@@ -130,7 +131,8 @@ def count_packet(rows: Any, path: int, time: int, size: int, hole: int, marked: 
     """Add a packet to its path; `hole` is 1 if a node on it left no hop, `marked` 1 if it is CE, `checked` the state of its ICRC."""
     rows[path, PACKETS] += 1
     rows[path, CARRIED] += 1
-    rows[path, CE] += marked
+    if marked != 0:
+        rows[path, CE] += 1
     if checked == ICRC_OK:
         rows[path, ICRC_RIGHT] += 1
     elif checked == ICRC_BAD:

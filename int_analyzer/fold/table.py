@@ -60,6 +60,19 @@ def find(rows: Any, index: Any, work: Any, table: int, words: int, hashed: int) 
     return row
 
 
+@inlined
+def guess(index: Any, hashed: int) -> int:
+    """The row that has this hash, by what the index knows of it: 32 bits; −1 if there is none."""
+    mask = index.shape[0] - 1
+    at = hashed & mask
+    slot = index[at]
+    while slot != 0 and (slot ^ hashed) >> 32 != 0:
+        at = (at + 1) & mask
+        slot = index[at]
+    row: int = (slot & LOWER) - 1
+    return row
+
+
 @kernel
 def _fill_index(rows: Any, index: Any, used: int) -> None:
     mask = index.shape[0] - 1
