@@ -228,7 +228,7 @@ def test_a_port_that_is_slow_at_one_rate_all_the_time_is_slow_by_itself_although
     assert set(named(summary)) == {(3, 201, "root"), (11, 3, "victim"), (1, 101, "root")}
     (finding,) = (finding for finding in summary.findings if finding.node_id == 1)
     assert finding.cause == "degraded-link"
-    assert any("the same 10.0% of its link speed nearly all the time" in sentence for sentence in finding.evidence)
+    assert any("the same 10 % of its link speed nearly all the time" in sentence for sentence in finding.evidence)
 
 
 def test_a_steady_rate_says_nothing_where_it_is_that_of_the_queue_which_it_fills_alone_or_in_wide_buckets() -> None:

@@ -63,9 +63,9 @@ def test_a_port_that_carries_less_than_its_calm_siblings_is_a_slow_link() -> Non
 @pytest.mark.parametrize(
     ("speed", "drops", "words"),
     [
-        (40e6, {}, "at 80% of its link speed"),
-        (16e6, {(1, 71): 5}, "that is 200% of its link speed: packets that were dropped here are counted too"),
-        (16e6, {(2, 71): 5}, "that is 200% of its link speed: packets count twice, or the link is faster than the profile says"),
+        (40e6, {}, "at 80 % of its link speed"),
+        (16e6, {(1, 71): 5}, "that is 200 % of its link speed: packets that were dropped here are counted too"),
+        (16e6, {(2, 71): 5}, "that is 200 % of its link speed: packets count twice, or the link is faster than the profile says"),
     ],
 )
 def test_more_than_a_link_can_carry_is_not_said_to_have_passed(speed: float, drops: dict[tuple[int, int], int], words: str) -> None:
