@@ -208,17 +208,14 @@ def _by_depth(view: View, units: QueueUnits, thresholds: Thresholds) -> tuple[li
     low = queues.depth_histograms.quantiles((CALM,), rows=candidates)[:, 0]
     watched, silent, least = _watched(view)
     latency: _Latency | None = None
-    never_calm = watched & (measure.calm > units.depth_floor)
-    settled_all = (low <= units.depth_floor[candidates]) & ~(never_calm | silent)[candidates]
-    lowest = np.fmax(units.depth_floor[candidates], np.where(settled_all, measure.calm[candidates], 0.0) * thresholds.factor)
-    # Of most queues no bucket is above the lowest threshold that they can have.
-    above = _highest(view, measure.means)[candidates] > lowest
+    # Of most queues no bucket is above the lowest threshold that there can be.
+    above = _highest(view, measure.means)[candidates] > units.depth_floor[candidates]
     found: list[Congestion] = []
     faint: list[Congestion] = []
     for queue, low_depth in zip(candidates[above].tolist(), low[above].tolist(), strict=True):
         floor = float(units.depth_floor[queue])
         # A queue that hardly ever empties has no calm time of its own to be measured by.
-        calm = low_depth <= floor and not bool(never_calm[queue])
+        calm = low_depth <= floor and not (bool(watched[queue]) and float(measure.calm[queue]) > floor)
         settled = calm and not bool(silent[queue])
         own = float(measure.calm[queue]) if settled else 0.0
         fabric = float((measure.usual_busy if calm else measure.usual_calm)[queue])
