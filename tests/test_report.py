@@ -154,6 +154,14 @@ def test_of_many_ports_that_are_held_up_some_are_named(monkeypatch: pytest.Monke
     assert "holds up leaf-0 port 1, leaf-1 port 1, leaf-2 port 1 and 37 more" in text and "leaf-3" not in text
 
 
+def test_of_many_streams_those_that_lost_most_are_told_and_the_others_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = {"kind": "report-2.0", "stream": 1, "received": 100, "reordered": 0, "duplicated": 0, "static": False}
+    losses = [{**stream, "node_id": node, "lost": 50 if node == 70 else 0} for node in range(90)]
+    text = report(Summary(quality=summaries.quality(losses=losses)), monkeypatch, 120)
+    assert "losses     report-2.0 of node 70, hw 1: 50 of 150 lost (33 %)" in text
+    assert text.count("report-2.0 of node") == 8 and "and 82 more: 0 of 8200 lost" in text
+
+
 def test_the_headline_alone_is_one_line_a_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     stream = io.StringIO()

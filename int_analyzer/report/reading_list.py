@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from int_analyzer.analysis.summary import Capture, Quality, Summary
 from int_analyzer.report.figure import clock, count, date, duration, share, size, things
 
-_FILES, _DATE = 3, len("2026-05-28")
+_FILES, _STREAMS, _DATE = 3, 8, len("2026-05-28")
 
 
 def reading_lines(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -77,7 +77,17 @@ def _quality_lines(quality: Quality) -> Iterator[tuple[str, str]]:
 
 
 def _loss_lines(quality: Quality) -> Iterator[tuple[str, str]]:
-    lines = [_loss(loss) for loss in quality.losses]
+    # Those that lost most first, then those of which it is not known; a large fabric has hundreds that lost nothing.
+    ranked = sorted(quality.losses, key=lambda loss: (-_integer(loss.get("lost")), not loss.get("static")))
+    shown = quality.losses if len(ranked) <= _STREAMS else ranked[:_STREAMS]
+    lines = [_loss(loss) for loss in shown]
+    if len(ranked) > _STREAMS:
+        rest = ranked[_STREAMS:]
+        lost, received = (sum(_integer(loss.get(name)) for loss in rest) for name in ("lost", "received"))
+        unknown = sum(bool(loss.get("static")) for loss in rest)
+        lines.append(
+            f"and {len(rest)} more: {count(lost)} of {count(lost + received)} lost" + (f", of {unknown} unknown" if unknown else "")
+        )
     lines += [
         f"node {drop.get('node', drop.get('node_id'))} reports {things(_integer(drop.get('reports')), 'drop')}, reason {drop.get('reason')}"
         for drop in quality.drops
