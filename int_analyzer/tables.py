@@ -124,7 +124,7 @@ def frame(batches: Sequence[pa.RecordBatch], table: str, with_file: bool = False
 
 
 def to_pandas(rows: pa.Table) -> pd.DataFrame:
-    """Arrow rows as a pandas frame, in which an absent number or truth value is NA."""
+    """Arrow rows as a pandas frame, in which an absent number, truth value or text is NA."""
     import pandas as pd
 
     nullable = {
@@ -135,6 +135,7 @@ def to_pandas(rows: pa.Table) -> pd.DataFrame:
         pa.int64(): pd.Int64Dtype(),
         pa.float64(): pd.Float64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
+        pa.string(): pd.StringDtype(),
     }
     result: pd.DataFrame = rows.to_pandas(types_mapper=nullable.get)
     return result

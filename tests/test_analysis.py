@@ -158,6 +158,29 @@ def test_a_port_that_the_flows_of_a_root_overload_on_their_way_comes_after_it_ho
     assert any("too much for this port, too" in sentence for sentence in summary.findings[1].evidence)
 
 
+def test_a_port_of_which_half_waits_for_elsewhere_is_told_by_its_weight() -> None:
+    traffic = Traffic()
+    background(traffic)
+    up, host = during(20, 80, (900_000, 720_000)), during(20, 80, (20_000, 16_000))
+    traffic.stream(0, 100, 11, lambda at: path(1, 11, 3, 201, up=up(at), host=host(at)), flow=("a", "x", 1))
+    traffic.stream(0, 100, 9, lambda at: path(1, 11, 2, 202, up=up(at)), flow=("b", "y", 2))
+    ports = {node: Node(ports={port: PortProfile(speed_bps=10e9)}) for node, port in ((1, 101), (3, 201))}
+    assert named(summarise(traffic.view(), Profile(units=BYTES_NS.units, nodes=ports))) == [(1, 101, "root"), (3, 201, "root")]
+
+
+def test_a_circle_through_a_queue_that_is_seldom_seen_ends_at_a_congested_one() -> None:
+    traffic = Traffic()
+    background(traffic)
+    slow = stopping(40, 60, (60_000, 480_000))
+    for at in range(0, 60, 2):
+        traffic.packet(at * MS, Hop(1, 101, *slow(at)), Hop(11, 2, 0, 10), Hop(2, 202, 0, 10), flow=("h1", "y", 1))
+    for at in range(30):
+        traffic.packet(at * MS, Hop(1, 101, 0, 10), Hop(11, 3, 0, 10), Hop(3, 201, 0, 10), flow=("h1", "x", 2))
+    for at in (42, 50, 58):
+        traffic.packet(at * MS, Hop(11, 3, 60_000, 480_000), Hop(1, 101, *slow(at)), Hop(4, 5, 0, 10), flow=("h2", "x", 3))
+    assert (1, 101, "root") in named(summarise(traffic.view(), TENTH))
+
+
 def test_two_unrelated_roots_are_both_named_the_heavier_first() -> None:
     traffic = incast()
     fill = during(20, 90, (20_000, 2_000))

@@ -72,8 +72,8 @@ def test_flows_and_connections_are_frames_with_what_the_command_says() -> None:
     assert result.flows.packets.sum() == len(result.packets) and result.flows.bytes.is_monotonic_decreasing
     assert set(result.connections.dest_qp) == set(result.roce.dest_qp)
     for frame in (result.flows, result.connections):
-        # what is not known is NA, and never 0 or NaN
-        assert {str(kind) for kind in frame.dtypes} <= {"Int64", "Float64", "boolean", "str", "object"}
+        # what is not known is NA, and never 0, NaN or an empty text
+        assert {str(kind) for kind in frame.dtypes} <= {"Int64", "Float64", "boolean", "string"}
     assert result.connections.naks.isna().all() and result.connections.rtt_mean_ns.isna().all()
 
 

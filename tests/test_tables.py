@@ -249,7 +249,7 @@ def test_frames_are_nullable_and_keep_their_types_when_empty() -> None:
     hops, mirrors = batch.hops, batch.mirrors
     assert hops["queue_depth_raw"].dtype == pd.UInt32Dtype() and hops["node_id"].dtype == pd.UInt64Dtype()
     assert hops["opaque"].dtype == pd.BooleanDtype() and hops["hop_latency_ns"].isna().all()
-    assert isinstance(batch.packets["status"].dtype, pd.CategoricalDtype) and batch.packets["src"].dtype == "str"
+    assert isinstance(batch.packets["status"].dtype, pd.CategoricalDtype) and batch.packets["src"].dtype == pd.StringDtype()
     assert len(mirrors) == 0 and mirrors["session_id"].dtype == pd.UInt16Dtype()
 
 

@@ -79,12 +79,9 @@ def find_cause(
     evidence = [_load_sentence(load, before)]
     if speed and 8 * load.bytes > TOO_MUCH * speed:
         dropped = any(node == port[0] for node, _ in view.drops)
-        why = (
-            "packets that were dropped here are counted too"
-            if dropped
-            else "packets count twice, or the link is faster than the profile says"
-        )
-        evidence.append(f"that is {percent(8 * load.bytes / speed)} of its link speed: {why}")
+        reasons = ["packets count twice", "telemetry made them longer later on", "the link is faster than the profile says"]
+        reasons += ["packets that were dropped here are counted"] if dropped else []
+        evidence.append(f"that is {percent(8 * load.bytes / speed)} of its link speed, more than it can carry: {', or '.join(reasons)}")
     siblings = _siblings(port, reach)
     calm_siblings = [other for other in siblings if other not in busy]
     sibling_load = [port_rates(view, other, hot).bytes for other in calm_siblings]

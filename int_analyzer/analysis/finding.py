@@ -232,7 +232,7 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
         )
     if place.fills is not None:
         sentences.append(
-            "it does not wait for that: it empties as fast as its link can, so the same traffic is too much for this port, too"
+            "it does not wait for that: it empties at about the speed of its link, so what goes on to there is too much for this port, too"
         )
     if place.alone is not None:
         sentences.append(f"it empties at {percent(place.alone)} of its link speed while all is calm behind it, too: it is slow by itself")

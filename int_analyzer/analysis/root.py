@@ -78,8 +78,8 @@ class Place:
 
     @property
     def fills(self) -> int | None:
-        """Of a root that empties at full speed: the congested queue that most of what waits in it goes on to; None if there is none."""
-        if self.role != ROOT or self.circle or self.waiting_share < VICTIM_SHARE or self.alone is not None or self.steady is not None:
+        """Of a root that empties at full speed: the congested queue that nearly all that waits in it goes on to; None if there is none."""
+        if self.role != ROOT or self.circle or self.waiting_share < ALL_OF_IT or self.alone is not None or self.steady is not None:
             return None
         return _heaviest(self.waits_for)
 
@@ -271,13 +271,14 @@ def _waits_for(
 def _walk(queue: int, following: dict[int, int], by_queue: dict[int, Congestion]) -> tuple[int, bool]:
     """Goes from queue to queue that it waits for; returns (the last, whether in a circle).
 
-    In a circle nobody is last; the queue that was congested first is taken for the root.
+    In a circle nobody is last; of the congested queues in it the one that was congested first is taken for the root.
     """
     visited = [queue]
     while visited[-1] in following:
         after = following[visited[-1]]
         if after in visited:
-            circle = visited[visited.index(after) :]
-            return min(circle, key=lambda member: (by_queue[member].start_ns, member)), True
+            # what is seen too seldom to be called congested leads on to one that is, so that there is one
+            congested = (member for member in visited[visited.index(after) :] if member in by_queue)
+            return min(congested, key=lambda member: (by_queue[member].start_ns, member)), True
         visited.append(after)
     return visited[-1], False

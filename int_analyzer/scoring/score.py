@@ -23,7 +23,8 @@ class Score:
     overload on their way are no mistake, but they are not the first answer. confused: of these, victims of a true root. start_error_ns and
     cause: of the first right root. hosts_found: share of the hosts that are the cause, named as such. clock_error_ns: the largest error of
     a clock's offset among nodes of which both directions are seen. clock_faults: windows in which packets came before they were sent, by
-    these clocks. judged: (confidence, right) of every finding that is no victim.
+    these clocks. judged: (confidence, right) of every finding that is no victim and
+    no such port.
     """
 
     top1: bool
@@ -45,11 +46,12 @@ class Score:
 def score(summary: Summary, truth: Truth) -> Score:
     """Compare a summary with the truth."""
     answers = [finding for finding in summary.findings if finding.role in (ROOT, HOST)]
-    overloaded = {port for root in truth.roots for port in root.overloaded_ports}
-    right = [_is_right(finding, truth) or (finding.node_id, finding.port_id) in overloaded for finding in answers]
-    wrong = [finding for finding, ok in zip(answers, right, strict=True) if not ok]
-    found = {_matching(finding, truth.roots) for finding in answers if finding.role == ROOT} - {None}
     victims = {port for root in truth.roots for port in root.victim_ports}
+    overloaded = {port for root in truth.roots for port in root.overloaded_ports} - victims
+    judged = [finding for finding in answers if _is_right(finding, truth) or (finding.node_id, finding.port_id) not in overloaded]
+    right = [_is_right(finding, truth) for finding in judged]
+    wrong = [finding for finding, ok in zip(judged, right, strict=True) if not ok]
+    found = {_matching(finding, truth.roots) for finding in answers if finding.role == ROOT} - {None}
     events = [_happened(happening, summary) for happening in truth.events]
     first = next(((finding, _matching(finding, truth.roots)) for finding in answers if _matching(finding, truth.roots) is not None), None)
     precision = recall = start_error = cause = None
@@ -73,7 +75,7 @@ def score(summary: Summary, truth: Truth) -> Score:
         hosts_found=sum(hosts) / len(hosts) if hosts else None,
         clock_error_ns=_clock_error(summary, truth),
         clock_faults=summary.quality.clock_faults if summary.quality is not None else 0,
-        judged=tuple((finding.confidence, ok) for finding, ok in zip(answers, right, strict=True)),
+        judged=tuple((finding.confidence, ok) for finding, ok in zip(judged, right, strict=True)),
         seconds=(summary.capture.seconds or 0.0) if summary.capture is not None else 0.0,
     )
 
