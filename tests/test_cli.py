@@ -343,6 +343,17 @@ def test_a_profile_is_checked(capsys: Captured, tmp_path: Path) -> None:
     assert code == 2 and out == "" and "units.queue_depth" in err and "cells" in err and err.count("\n") == 1
 
 
+def test_a_profile_beside_a_capture_is_mentioned(capsys: Captured, tmp_path: Path) -> None:
+    capture = tmp_path / "x.pcap"
+    capture.write_bytes(Path(CONGESTED).read_bytes())
+    assert run(capsys, "analyze", str(capture))[2] == ""
+    beside = tmp_path / "x.profile.toml"
+    beside.write_text("")
+    assert f"--profile {beside}" in run(capsys, "analyze", str(capture))[2]
+    assert run(capsys, "analyze", str(capture), "--quiet")[2] == ""
+    assert run(capsys, "analyze", str(capture), "--profile", str(beside))[2] == ""
+
+
 def test_a_profile_names_nodes_and_units_in_the_report(capsys: Captured, tmp_path: Path) -> None:
     profile = tmp_path / "fabric.toml"
     profile.write_text(

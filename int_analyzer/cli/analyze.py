@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from int_analyzer.cli.argument import USUAL_ICRC, Captures, IcrcOption, ProfileOption, profile_from, share_from
+from int_analyzer.cli.argument import USUAL_ICRC, Captures, IcrcOption, ProfileOption, mention_profile, profile_from, share_from
 from int_analyzer.cli.evidence import CountersOption, PrometheusOption, PrometheusTokenOption, evidence_from
 
 EXAMPLES = """Examples:
@@ -57,6 +57,8 @@ def analyze(
     known, checked = profile_from(profile), share_from(icrc)
     evidence = evidence_from(known, counters, prometheus, prometheus_token)
     if not quiet:
+        if known is None:
+            mention_profile(captures)
         announce_compilation(captures)
     with progress_bar(wanted=not quiet) as progress:
         result = results.analyze(captures, known, output=output, progress=progress, evidence=evidence, icrc=checked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -104,6 +105,14 @@ def profile_from(path: Path | None) -> Profile | None:
     from int_analyzer.profile import load_profile
 
     return load_profile(path)
+
+
+def mention_profile(captures: Sequence[str]) -> None:
+    """Say on standard error of a profile that lies beside a capture, as `generate` writes it: without units much is a guess."""
+    for capture in map(Path, captures):
+        beside = capture.parent / f"{capture.name.partition('.')[0]}.profile.toml"
+        if beside.is_file():
+            print(f"{beside} lies beside it and is not used: --profile {beside}", file=sys.stderr)
 
 
 def polling_from(connections: str) -> Polling | None:
