@@ -250,8 +250,10 @@ def test_a_port_that_is_slow_at_one_rate_all_the_time_is_slow_by_itself_although
     summary = summarise(stopped(every=2, how=during).view(), TENTH)
     assert set(named(summary)) == {(3, 201, "root"), (11, 3, "victim"), (1, 101, "root")}
     (finding,) = (finding for finding in summary.findings if finding.node_id == 1)
-    assert finding.cause == "degraded-link"
+    assert finding.cause == "degraded-link" and finding.confidence < 0.8
     assert any("the same 10 % of its link speed nearly all the time" in sentence for sentence in finding.evidence)
+    assert any("short pauses could make it as slow" in sentence for sentence in finding.evidence)
+    assert not any("slow by itself" in sentence for sentence in finding.evidence)
 
 
 def test_a_steady_rate_says_nothing_where_it_is_that_of_the_queue_which_it_fills_alone_or_in_wide_buckets() -> None:
@@ -259,6 +261,34 @@ def test_a_steady_rate_says_nothing_where_it_is_that_of_the_queue_which_it_fills
     wide.width_ns = 2 * MS
     for traffic in (alone, wide):
         assert (1, 101, "victim") in named(summarise(traffic.view(), TENTH))
+
+
+def test_a_steady_rate_does_not_speak_against_waiting_for_the_queue_that_most_goes_on_to() -> None:
+    """A port that is paused for a packet at a time sends as evenly as a slow link."""
+    traffic = Traffic()
+    background(traffic)
+    slow, full = during(45, 60, (60_000, 480_000)), during(40, 80, (60_000, 480_000))
+    for leaf, up in ((1, slow), (2, during(0, 0, (0, 0)))):
+        traffic.stream(0, 100, 3, lambda at, leaf=leaf, up=up: path(leaf, 11, 3, 201, up=up(at), host=full(at)), flow=(f"h{leaf}", "x", 1))
+    assert named(summarise(traffic.view(), TENTH)) == [(3, 201, "root"), (1, 101, "victim")]
+
+
+def test_of_the_last_port_that_is_seen_a_steady_rate_says_nothing() -> None:
+    traffic = Traffic()
+    background(traffic)
+    slow = during(40, 80, (60_000, 480_000))
+    for leaf in (1, 2):
+        traffic.stream(0, 100, 3, lambda at, leaf=leaf: path(leaf, 11, 3, 201, host=slow(at)), flow=(f"h{leaf}", "x", 1))
+    host = Profile(units=BYTES_NS.units, nodes={3: Node(ports={201: PortProfile(speed_bps=10e9)})})
+    finding = only(summarise(traffic.view(), host))
+    assert (finding.role, finding.cause) == ("root", "paused-port")
+    assert not any("nearly all the time" in sentence for sentence in finding.evidence)
+
+
+def test_a_rate_that_is_steady_in_most_of_the_time_but_not_that_of_all_of_it_says_nothing() -> None:
+    """Of 15 ms 10 are at a tenth of the link speed, the others at more than twice that."""
+    traffic = stopped(every=2, how=lambda begin, end, value: lambda at: during(begin, end, value if at < 55 else (60_000, 200_000))(at))
+    assert (1, 101, "victim") in named(summarise(traffic.view(), TENTH))
 
 
 def test_a_slow_link_that_does_not_fill_the_congested_port_behind_it_is_a_root_of_its_own() -> None:

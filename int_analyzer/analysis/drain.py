@@ -16,9 +16,16 @@ FULL, SLOW = 0.8, 0.6
 """Drain rate ÷ link speed: from when a port does what it can, and below which something keeps it from that."""
 NEARLY_EMPTY = 0.05
 """Of the mean depth of a congested queue, the depth at which packets hardly wait."""
+SURE = 0.05
+"""Of what packets wait on average, how uncertain the latency of an empty queue may be."""
+FIT_BUCKETS = 8
+"""Fewer do not tell how far a line through them may be off."""
 STEADY = 0.002
-"""So near to their median are the drain rates of most buckets of a link that is slow. Those of a paused port differ by more: it stops and
-goes on some 30 times in a bucket of 1 ms, and only because a bucket may begin with a stop or not they differ by a hundredth or two."""
+"""So near to their median are the drain rates of most buckets of a link that is slow. Those of a port that is paused for long differ by
+more: if it stops and goes on some 30 times in a bucket of 1 ms, only because a bucket may begin with a stop or not they differ by a
+hundredth or two. One that is paused for a few packets at a time is as steady: a steady rate hints at a slow link, and proves nothing."""
+STEADY_OVERALL = 0.1
+"""So near to the steady rate is that of all the congested time, if it was slow at that rate all the time."""
 STEADY_BUCKETS = 8
 """Rates of fewer buckets may agree by chance."""
 STEADY_WIDTH_NS = 1_000_000
@@ -37,27 +44,36 @@ class Drains:
     units: QueueUnits
 
     def share(self, congestion: Congestion, rows: Any = None) -> float | None:
-        """Rate at which a queue empties while it is congested, or in these of its buckets, ÷ speed of its link; None if unknown."""
-        measured, rows = self._measured(congestion), congestion.rows if rows is None else rows
-        if measured is None:
-            return None
-        depth, waited = (float(values.sum()) for values in self._sums(congestion, rows))
-        return measured * depth / waited if waited > 0 else None
+        """Rate at which a queue empties while it is congested, or in these of its buckets, ÷ speed of its link; None if unknown.
 
-    def steady_share(self, congestion: Congestion) -> float | None:
-        """The share of its link speed at which a queue empties in most of its buckets, whatever waits in it; None if there is none.
-
-        A slow link sends all the time and at one rate; a port that is paused stops and goes on at full speed.
+        Where it is unknown what of the latency is wait, all of it is the most: if even that makes it `FULL`, it is at least so fast.
         """
         measured = self._measured(congestion)
-        if measured is None or self.view.buckets.width_ns > STEADY_WIDTH_NS:
+        if measured is None:
             return None
-        depth, waited = self._sums(congestion, congestion.rows)
+        empty = self._when_empty(congestion)
+        depth, waited = (float(values.sum()) for values in self._sums(congestion, congestion.rows if rows is None else rows, empty or 0.0))
+        share = measured * depth / waited if waited > 0 else None
+        return share if share is None or empty is not None or share >= FULL else None
+
+    def steady_share(self, congestion: Congestion) -> float | None:
+        """The share of its link speed at which a queue empties in most of its buckets and on the whole; None if there is none.
+
+        A slow link sends all the time and at one rate; a port that is paused for long stops and goes on at full speed.
+        """
+        measured, overall = self._measured(congestion), self.share(congestion)
+        if measured is None or overall is None or self.view.buckets.width_ns > STEADY_WIDTH_NS:
+            return None
+        empty = self._when_empty(congestion)
+        if empty is None:
+            return None
+        depth, waited = self._sums(congestion, congestion.rows, empty)
         rates = measured * depth[waited > 0] / waited[waited > 0]
         if len(rates) < STEADY_BUCKETS:
             return None
         usual = float(np.median(rates))
-        return usual if float(np.median(np.abs(rates - usual))) <= STEADY * usual else None
+        steady = float(np.median(np.abs(rates - usual))) <= STEADY * usual and abs(overall - usual) <= STEADY_OVERALL * usual
+        return usual if steady else None
 
     def _measured(self, congestion: Congestion) -> float | None:
         """What (raw depth ÷ raw latency) is to be multiplied with; None where it says nothing."""
@@ -67,20 +83,46 @@ class Drains:
             return None
         return 8e9 * float(units.depth_factor[queue]) / float(units.latency_factor[queue]) / speed
 
-    def _sums(self, congestion: Congestion, rows: Any) -> tuple[Any, Any]:
-        """Depth and wait of the packets of each bucket, raw."""
-        buckets, least = self.view.buckets, self._when_empty(congestion)
+    def _sums(self, congestion: Congestion, rows: Any, empty: float) -> tuple[Any, Any]:
+        """Depth and wait of the packets of each bucket, raw; `empty` is the latency of an empty queue."""
+        buckets = self.view.buckets
         # Packets with both: a sum of one over the packets of the other would be no mean.
         both = buckets.depth_count[rows] == buckets.latency_count[rows]
-        waited = buckets.latency_sum[rows] - buckets.latency_count[rows] * least
+        waited = buckets.latency_sum[rows] - buckets.latency_count[rows] * empty
         return np.where(both, buckets.depth_sum[rows], 0.0), np.where(both, waited, 0.0)
 
-    def _when_empty(self, congestion: Congestion) -> float:
-        """Latency where nothing waits, raw: the lowest of the queue, unless it is never nearly empty, else of its node; 0 if unknown."""
+    def _when_empty(self, congestion: Congestion) -> float | None:
+        """Latency where nothing waits, raw: the lowest of the queue, unless it is never nearly empty, else of those of its node that are.
+
+        Where there is none: what a line through latency over depth leaves at depth 0; None if that is uncertain.
+        """
         queues, queue, rows = self.view.queues, congestion.queue, congestion.rows
-        lowest = float(queues.latency_histograms.quantile(queue, 0.0))
         mean = float(self.view.buckets.depth_sum[rows].sum()) / max(1, int(self.view.buckets.depth_count[rows].sum()))
-        if float(queues.depth_histograms.quantile(queue, 0.0)) <= NEARLY_EMPTY * mean:
-            return lowest
-        alike = (queues.node_id == queues.node_id[queue]) & (queues.latency_count > 0) & (np.arange(len(queues.node_id)) != queue)
-        return min(lowest, float(queues.latency_histograms.quantiles((0.0,), rows=np.flatnonzero(alike)).min())) if alike.any() else 0.0
+        alike = np.flatnonzero((queues.node_id == queues.node_id[queue]) & (queues.latency_count > 0) & (queues.depth_count > 0))
+        emptied = alike[queues.depth_histograms.quantiles((0.0,), rows=alike)[:, 0] <= NEARLY_EMPTY * mean]
+        if queue in emptied:
+            emptied = np.array([queue])
+        if len(emptied) == 0:
+            return self._fitted_empty(congestion)
+        return float(queues.latency_histograms.quantiles((0.0,), rows=np.append(emptied, queue)).min())
+
+    def _fitted_empty(self, congestion: Congestion) -> float | None:
+        """Latency at depth 0 of the line through the means of the buckets; None unless it is known to SURE of the mean wait.
+
+        It lies between 0 and the lowest latency, or else the line is not that of a queue: how far it is off counts as its error.
+        """
+        buckets, rows = self.view.buckets, congestion.rows
+        rows = rows[(buckets.depth_count[rows] == buckets.latency_count[rows]) & (buckets.depth_count[rows] > 0)]
+        count = buckets.depth_count[rows].astype(np.float64)
+        depth, latency = buckets.depth_sum[rows] / count, buckets.latency_sum[rows] / count
+        if len(rows) < FIT_BUCKETS or float(np.ptp(depth)) == 0:
+            return None
+        mean_depth, mean_latency = float(np.average(depth, weights=count)), float(np.average(latency, weights=count))
+        varied = float((count * (depth - mean_depth) ** 2).sum())
+        slope = float((count * (depth - mean_depth) * (latency - mean_latency)).sum()) / varied
+        intercept = mean_latency - slope * mean_depth
+        left = float((count * (latency - intercept - slope * depth) ** 2).sum()) / (len(rows) - 2)
+        error = float(np.sqrt(left * (1 / count.sum() + mean_depth**2 / varied)))
+        lowest = float(self.view.queues.latency_histograms.quantile(congestion.queue, 0.0))
+        empty = min(max(intercept, 0.0), lowest)
+        return empty if error + abs(empty - intercept) <= SURE * (mean_latency - empty) else None

@@ -53,7 +53,8 @@ class Place:
     `waits_for`: share of its waiting by next congested queue downstream; `root`: the queue where the walk from here ends (itself
     for a root); `last_seen`: share of its waiting for which no further hop is seen; `circle`: the walk came back to where it was.
     Of a victim that is held up as a whole: `held`, load ÷ load in calm time, or `paused`. `alone`: drain rate ÷ link speed while all is
-    calm behind it, of a root that is slow then too. `steady`: drain rate ÷ link speed of a root that is slow without ever stopping.
+    calm behind it, of a root that is slow then too. `steady`: drain rate ÷ link speed of a root that fills a congested queue and might be
+    paused for that, but is slow at one rate all the time.
     """
 
     role: str
@@ -79,7 +80,7 @@ class Place:
     @property
     def fills(self) -> int | None:
         """Of a root that empties at full speed: the congested queue that nearly all that waits in it goes on to; None if there is none."""
-        if self.role != ROOT or self.circle or self.waiting_share < ALL_OF_IT or self.alone is not None or self.steady is not None:
+        if self.role != ROOT or self.circle or self.waiting_share < ALL_OF_IT or self.alone is not None:
             return None
         return _heaviest(self.waits_for)
 
@@ -94,7 +95,8 @@ def place_all(
     """The place of every congested queue, by queue. `faint`: queues of which too little is seen to be called congested.
 
     A queue that empties at the speed of its link is held up by nobody, wherever its packets go on to. Nor is one that is as slow while
-    all is calm behind it, or that is slow without ever stopping: two faults may lie on one path.
+    all is calm behind it: two faults may lie on one path. One that is slow at one rate all the time is taken for slow by itself, too, if
+    what waits in it is mostly for other places; a port that is paused for short, again and again, looks the same.
     """
     by_queue = {congestion.queue: congestion for congestion in congestions}
     waits: dict[int, dict[int, float]] = {}
@@ -112,11 +114,8 @@ def place_all(
         waits[queue], last_seen[queue] = _waits_for(view, congestion, by_queue, crossed)
         share = sum(waits[queue].values())
         by_itself = _drain_alone(view, congestion, by_queue, crossed, drains) if drain is not None and drain < FULL else None
-        evenly = drains.steady_share(congestion) if drain is not None and drain < SLOW else None
         if by_itself is not None and by_itself < SLOW:
             alone[queue] = by_itself
-        elif evenly is not None and evenly < SLOW and not filling.alone_fills(queue):
-            steady[queue] = evenly
         elif share >= VICTIM_SHARE:
             if drain is None or drain < FULL:
                 following[queue] = _heaviest(waits[queue])
@@ -124,7 +123,10 @@ def place_all(
             by = filling.filled_by(congestion) if drain < SLOW else None
             if by is None and drain < SLOW and congestion.above < FEWEST_WAITING:
                 by = by_way.filled_by(congestion)
-            if by is not None:
+            evenly = drains.steady_share(congestion) if by is not None else None
+            if evenly is not None and not filling.alone_fills(queue):
+                steady[queue] = evenly
+            elif by is not None:
                 paused[queue] = Paused(drain, *by)
                 following[queue] = by[0]
         elif share >= HELD_SHARE:
