@@ -115,16 +115,17 @@ def _spreads(view: View, steps: dict[int, list[_Step]]) -> dict[int, _Spread]:
         for step in taken:
             ways[node, step.last_id].add(step.next_id)
     open_to = {last for (_, last), nexts in ways.items() if len(nexts) > 1}
-    spreads: dict[int, _Spread] = {}
+    sizes = view.flows.bytes.tolist()
+    spreads: dict[int, _Spread] = defaultdict(lambda: _Spread(Counter(), Counter(), defaultdict(list), {}))
     for node, taken in steps.items():
         for step in taken:
             if step.last_id in open_to:
-                spread = spreads.setdefault(node, _Spread(Counter(), Counter(), defaultdict(list), {}))
+                spread = spreads[node]
                 spread.flows[step.next_id] += 1
-                spread.bytes[step.next_id] += int(view.flows.bytes[step.flow])
+                spread.bytes[step.next_id] += sizes[step.flow]
                 spread.pairs[view.flows.src[step.flow], view.flows.dst[step.flow]].append(step.next_id)
                 spread.ports[step.next_id] = step.port_id
-    return spreads
+    return dict(spreads)
 
 
 def _steps(view: View) -> Iterator[tuple[int, _Step]]:
@@ -211,12 +212,17 @@ def _hashing(own: _Spread, others: Iterable[_Spread], nodes: int) -> tuple[float
 
 def _shares(spreads: list[_Spread], nexts: list[int]) -> Any:
     """float64[nodes, nexts]: shares of bytes."""
-    return np.array([[spread.bytes[following] / max(sum(spread.bytes.values()), 1) for following in nexts] for spread in spreads])
+    return np.array([_parts(spread.bytes, nexts) for spread in spreads])
 
 
 def _flow_shares(spreads: list[_Spread], nexts: list[int]) -> Any:
     """float64[nodes, nexts]: shares of flows."""
-    return np.array([[spread.flows[following] / sum(spread.flows.values()) for following in nexts] for spread in spreads])
+    return np.array([_parts(spread.flows, nexts) for spread in spreads])
+
+
+def _parts(counts: Counter[int], nexts: list[int]) -> list[float]:
+    whole = max(sum(counts.values()), 1)
+    return [counts[following] / whole for following in nexts]
 
 
 def _effective(spread: _Spread, nexts: list[int], together: float | None) -> Any:

@@ -13,22 +13,13 @@ from int_analyzer import _jit
 from int_analyzer.fold import direction as words
 from int_analyzer.fold import messages, transport
 from int_analyzer.fold.buckets import NEVER
-from int_analyzer.fold.direction import (
-    KEY_WORDS,
-    OPEN_RUNS,
-    REQUESTS,
-    RESPONSES,
-    RUN_WORDS,
-    VERSION_SHIFT,
-    WIDTH,
-    WINDOW,
-    distance,
-)
+from int_analyzer.fold.direction import KEY_WORDS, REQUESTS, RESPONSES, VERSION_SHIFT, WIDTH, WINDOW
 from int_analyzer.fold.flows import address
 from int_analyzer.fold.histogram import Histograms
+from int_analyzer.fold.joining import PLACED, join_all
 from int_analyzer.fold.journal import Journal
 from int_analyzer.fold.messages import HISTOGRAMS, SAMPLES
-from int_analyzer.fold.order import FAR, give_up_all, give_up_old, note_gap
+from int_analyzer.fold.order import give_up_old
 from int_analyzer.fold.pairing import HINTS, VERIFIED
 from int_analyzer.fold.polling import FIRST_SUBSET, FOLLOWED, PASSED, SUBSETS, Turns
 from int_analyzer.fold.table import N_WORK, Table
@@ -37,19 +28,7 @@ from int_analyzer.fold.view import ConnectionView, FlowView, HostPairView
 MAXIMUM_HOST_PAIRS = 1 << 12
 _PAIR_WIDTH = 6
 
-_COUNTED = [
-    *(words.PACKETS, words.BYTES, words.CE, words.CNP, words.NAKS, words.RNRS, words.RNR_WAIT_NS, words.OTHER_NAKS, words.TIMEOUTS),
-    *range(words.MESSAGES, words.MESSAGES + len(transport.KINDS)),
-    *(words.IMMEDIATES, words.INVALIDATES, words.ACKS, words.COMPLETED, words.ONE_SIDED, words.PARTIAL, words.FORGOTTEN),
-    *(words.ICRC_RIGHT, words.ICRC_WRONG, words.ICRC_UNCHECKED, words.RESENT_MESSAGES),
-    *(words.FCT_SUM, words.ONE_SIDED_SUM, words.COMPLETED_BYTES, words.RTT_COUNT, words.RTT_SUM, words.CNP_DELAYS, words.CNP_DELAY_SUM),
-]
 _UNDER_WAY = [words.OPEN, words.OLDEST, words.PENDING, words.REFUSED, words.ACKED, words.SLACK, words.MARKED_NS, words.RESPONDING]
-_LARGEST = [words.LAST_NS, words.LAST_REWIND_NS, words.FCT_MAX, words.ONE_SIDED_MAX, words.RTT_MAX, words.CNP_DELAY_MAX]
-_LARGEST += [words.CNP_PEAK, words.RESENT_PPM_MAX, words.LAST_GAP_NS, words.LONGEST_GAP_NS]
-_WINDOW = [words.CNP_WINDOW, words.CNP_IN_WINDOW, words.CNP_IDENTITY, words.CNP_NS]
-_ORDER_COUNTED = [words.DATA, words.RETRANSMITTED, words.OUT_OF_ORDER, words.DUPLICATES, words.UNFILLED, words.REWINDS, words.RESTARTS]
-_ORDER_PLACED = [words.NEXT, words.LAST, words.FILLS, words.REWINDING, words.EXPECTED, words.IDENTITY, words.STATIC, words.BEGIN]
 _ORDERS = ((REQUESTS, words.REQUEST_WINDOW), (RESPONSES, words.RESPONSE_WINDOW))
 
 
@@ -148,9 +127,10 @@ class Connections:
         self.answers.merge(other.answers, to_row, queues)
         mine = self.directions.data
         mine[rows[new], words.PEER] = to_row[theirs[new, words.PEER]]
-        for row, at in zip(theirs[~new], rows[~new].tolist(), strict=True):
-            row[words.PEER] = to_row[row[words.PEER]]
-            mine[at] = _joined(mine[at], row)
+        known = np.flatnonzero(~new)
+        if len(known):
+            theirs[known, words.PEER] = to_row[theirs[known, words.PEER]]
+            _jit.run(join_all, self._fast, self.directions.rows, rows, theirs, known)
         _part_the_unrequited(mine)
         if len(self.directions) > maximum:
             self._evict(max(maximum // 2, 1))
@@ -277,7 +257,7 @@ class Connections:
         for order, window in _ORDERS:
             give_up_old(rows, order, window)
             rows[:, window : window + WINDOW] = 0
-            rows[:, [order + word for word in _ORDER_PLACED]] = 0
+            rows[:, [order + word for word in PLACED]] = 0
         rows[:, words.FORGOTTEN] += rows[:, words.OPEN]
         rows[:, _UNDER_WAY] = 0
         rows[:, words.ACCOUNTS : words.ACCOUNTS + 2 * words.ACCOUNT_WORDS] = 0
@@ -299,8 +279,10 @@ class Connections:
         return done
 
     def compile(self) -> None:
-        """Compile what `view` would compile only when something is left to close."""
+        """Compile what `merge` and `view` would compile only when there is something to join or to close."""
         self._close(self.directions.rows, 0, True)
+        none = np.zeros(0, dtype=np.int64)
+        _jit.run(join_all, True, self.directions.rows, none, self.directions.rows, none)
 
 
 def _addresses(version: Any, halves: Any) -> list[str]:
@@ -329,83 +311,3 @@ def _part_the_unrequited(rows: Any) -> None:
     alone = at[rows[rows[at, words.PEER] - 1, words.PEER] != at + 1]
     rows[alone, words.PEER] = 0
     rows[alone, words.MATCHES] = 0
-
-
-def _joined(mine: Any, theirs: Any) -> Any:
-    """The row of a direction from two pieces of it (int64[WIDTH] each)."""
-    if theirs[words.FIRST_NS] < mine[words.FIRST_NS]:
-        mine, theirs = theirs, mine
-    row = theirs.copy()
-    row[_COUNTED] += mine[_COUNTED]
-    row[_LARGEST] = np.maximum(row[_LARGEST], mine[_LARGEST])
-    row[words.FIRST_NS] = mine[words.FIRST_NS]
-    row[words.TRANSPORTS] |= mine[words.TRANSPORTS]
-    row[words.FIRST_GAP_NS] = _earliest(mine[words.FIRST_GAP_NS], theirs[words.FIRST_GAP_NS])
-    row[words.MTU] = theirs[words.MTU] or mine[words.MTU]
-    if mine[words.RTT_COUNT] and (not theirs[words.RTT_COUNT] or mine[words.RTT_MIN] < theirs[words.RTT_MIN]):
-        row[words.RTT_MIN] = mine[words.RTT_MIN]
-    if mine[words.CNP_DELAYS] and (not theirs[words.CNP_DELAYS] or mine[words.CNP_DELAY_MIN] < theirs[words.CNP_DELAY_MIN]):
-        row[words.CNP_DELAY_MIN] = mine[words.CNP_DELAY_MIN]
-    _join_windows(row, mine, theirs)
-    if theirs[words.PEER] == 0:
-        row[[words.PEER, words.MATCHES, words.MISSES]] = mine[[words.PEER, words.MATCHES, words.MISSES]]
-    elif theirs[words.PEER] == mine[words.PEER]:
-        row[[words.MATCHES, words.MISSES]] += mine[[words.MATCHES, words.MISSES]]
-    for order, window in _ORDERS:
-        _join_orders(row, mine, theirs, order, window)
-    _join_runs(row, mine, theirs)
-    return row
-
-
-def _join_windows(row: Any, mine: Any, theirs: Any) -> None:
-    """Go on with the later piece's window of CNPs; one that the boundary cut counts as two unless the later piece has no other."""
-    if theirs[words.CNP] == 0:
-        row[_WINDOW] = mine[_WINDOW]
-    elif mine[words.CNP_WINDOW] == theirs[words.CNP_WINDOW] and mine[words.CNP] > 0:
-        row[words.CNP_IN_WINDOW] += mine[words.CNP_IN_WINDOW]
-        row[words.CNP_PEAK] = max(row[words.CNP_PEAK], row[words.CNP_IN_WINDOW])
-
-
-def _join_orders(row: Any, mine: Any, theirs: Any, order: int, window: int) -> None:
-    """Go on with the later piece's order; what the earlier one missed, or the boundary did, is unfilled."""
-    counted = [order + word for word in _ORDER_COUNTED]
-    row[counted] = mine[counted] + theirs[counted]
-    row[order + words.FIRST_REWIND_NS] = mine[order + words.FIRST_REWIND_NS] or theirs[order + words.FIRST_REWIND_NS]
-    if theirs[order + words.NEXT] == 0:
-        placed = [order + word for word in _ORDER_PLACED]
-        row[placed] = mine[placed]
-        row[window : window + WINDOW] = mine[window : window + WINDOW]
-        return
-    if mine[order + words.NEXT] == 0:
-        return
-    row[order + words.BEGIN] = mine[order + words.BEGIN]
-    given_up = mine.copy()
-    give_up_all(given_up, order, window)
-    row[order + words.UNFILLED] += given_up[order + words.UNFILLED] - mine[order + words.UNFILLED]
-    row[words.FIRST_GAP_NS] = _earliest(row[words.FIRST_GAP_NS], given_up[words.FIRST_GAP_NS])
-    row[words.LAST_GAP_NS] = max(row[words.LAST_GAP_NS], given_up[words.LAST_GAP_NS])
-    gap = distance(int(theirs[order + words.BEGIN]), int(mine[order + words.NEXT]))
-    if order == REQUESTS and 0 < gap < FAR:
-        row[order + words.UNFILLED] += gap
-        note_gap(row[None], 0, int(theirs[words.FIRST_NS]))
-        row[words.LONGEST_GAP_NS] = max(row[words.LONGEST_GAP_NS], theirs[words.FIRST_NS] - mine[words.LAST_NS])
-
-
-def _join_runs(row: Any, mine: Any, theirs: Any) -> None:
-    """Put the earlier piece's open messages before the later one's, unless they were acknowledged meanwhile."""
-    begin = int(theirs[REQUESTS + words.BEGIN]) - 1
-    kept = []
-    for number in range(int(mine[words.OPEN])):
-        at = words.RUNS + RUN_WORDS * ((int(mine[words.OLDEST]) + number) % OPEN_RUNS)
-        run = mine[at : at + RUN_WORDS]
-        acknowledged = theirs[words.ACKED] > 0 and distance(int(theirs[words.ACKED]) - 1, int(run[messages.NEXT])) >= -1
-        if not acknowledged and (begin < 0 or distance(begin, int(run[messages.NEXT])) >= 0):
-            kept.append(run)
-    later = [(int(theirs[words.OLDEST]) + number) % OPEN_RUNS for number in range(int(theirs[words.OPEN]))]
-    kept = kept[max(len(kept) + len(later) - OPEN_RUNS, 0) :]
-    row[words.PARTIAL] += mine[words.OPEN] - len(kept)
-    runs = [*kept, *(theirs[words.RUNS + RUN_WORDS * slot :][:RUN_WORDS] for slot in later)]
-    row[words.OLDEST], row[words.OPEN] = 0, len(runs)
-    for number, run in enumerate(runs):
-        row[words.RUNS + RUN_WORDS * number :][:RUN_WORDS] = run
-    messages.join(row[None], 0, len(kept) - 1)

@@ -73,7 +73,7 @@ SAMPLES = 3 * OPEN_RUNS
 
 
 @inlined
-def _run(rows: Any, at: int, number: int) -> int:
+def run_at(rows: Any, at: int, number: int) -> int:
     """First word of an open run, 0 being the oldest."""
     slot: int = RUNS + RUN_WORDS * ((rows[at, OLDEST] + number) & (OPEN_RUNS - 1))
     return slot
@@ -87,7 +87,7 @@ def _count_sample(rows: Any, at: int, blocks: Any, pool: Any, work: Any, histogr
 @kernel
 def close_oldest(rows: Any, at: int, blocks: Any, pool: Any, work: Any, time: int, answered: bool) -> None:
     """Take the oldest run away: a message that is complete if it is whole; `answered`: at this time, else as far as was seen."""
-    run = _run(rows, at, 0)
+    run = run_at(rows, at, 0)
     rows[at, OLDEST] = (rows[at, OLDEST] + 1) & (OPEN_RUNS - 1)
     rows[at, OPEN] -= 1
     begun = rows[at, run + FIRST_NS]
@@ -144,7 +144,7 @@ def drop_all(rows: Any, at: int, blocks: Any, pool: Any, work: Any) -> None:
 @kernel
 def abandon(rows: Any, at: int, blocks: Any, pool: Any, work: Any, psn: int) -> None:
     """Close what lies before this PSN, the first that was seen to be answered: when the others were is not known."""
-    while rows[at, OPEN] > 0 and distance(psn, rows[at, _run(rows, at, 0) + NEXT]) >= 0:
+    while rows[at, OPEN] > 0 and distance(psn, rows[at, run_at(rows, at, 0) + NEXT]) >= 0:
         close_oldest(rows, at, blocks, pool, work, 0, False)
 
 
@@ -153,12 +153,12 @@ def _open_run(rows: Any, at: int, number: int, meaning: int, psn: int, count: in
     """Make a run before the one that is `number` (or behind all, if that many are open); there is room. Returns its first word."""
     newer = rows[at, OPEN]
     while newer > number:
-        target, source = _run(rows, at, newer), _run(rows, at, newer - 1)
+        target, source = run_at(rows, at, newer), run_at(rows, at, newer - 1)
         for word in range(RUN_WORDS):
             rows[at, target + word] = rows[at, source + word]
         newer -= 1
     rows[at, OPEN] += 1
-    run = _run(rows, at, number)
+    run = run_at(rows, at, number)
     rows[at, run + FIRST] = psn
     rows[at, run + NEXT] = (psn + count) & PSN_MASK
     rows[at, run + FIRST_NS] = time
@@ -208,7 +208,7 @@ def add_new(
     """
     run, before = -1, time
     if meaning & BEGINS == 0 and rows[at, OPEN] > 0:
-        newest = _run(rows, at, rows[at, OPEN] - 1)
+        newest = run_at(rows, at, rows[at, OPEN] - 1)
         if _goes_on(rows, at, newest, meaning, psn):
             run = newest
             rows[at, run + NEXT] = (psn + 1) & PSN_MASK
@@ -241,7 +241,7 @@ def follow_newest(rows: Any, at: int, meaning: int, told: bool) -> int:
 
     meaning and told: of the packet that was just added to it.
     """
-    run = _run(rows, at, rows[at, OPEN] - 1)
+    run = run_at(rows, at, rows[at, OPEN] - 1)
     if meaning & BEGINS != 0 and not told:
         rows[at, run + STATE] |= _MUTE
     begin: int = rows[at, run + FIRST] + 1 if rows[at, run + STATE] & (BEGINS | _MUTE) == BEGINS else 0
@@ -264,10 +264,10 @@ def add_late(
 ) -> None:
     """Add a packet that comes behind higher ones, and was not seen before."""
     number = rows[at, OPEN] - 1
-    while number >= 0 and distance(psn, rows[at, _run(rows, at, number) + FIRST]) < 0:
+    while number >= 0 and distance(psn, rows[at, run_at(rows, at, number) + FIRST]) < 0:
         number -= 1
     if number >= 0:
-        run = _run(rows, at, number)
+        run = run_at(rows, at, number)
         if distance(psn, rows[at, run + NEXT]) < 0:
             _extend(rows, at, run, 0, size, time, time)
             return
@@ -288,7 +288,7 @@ def join(rows: Any, at: int, number: int) -> None:
     """Make one of this run and the next if nothing but packets of one message can lie between them."""
     if number < 0 or number + 1 >= rows[at, OPEN]:
         return
-    run, other = _run(rows, at, number), _run(rows, at, number + 1)
+    run, other = run_at(rows, at, number), run_at(rows, at, number + 1)
     if rows[at, other + STATE] & BEGINS != 0 or not _goes_on(rows, at, run, rows[at, other + STATE], rows[at, other + FIRST]):
         return
     rows[at, run + NEXT] = rows[at, other + NEXT]
@@ -297,7 +297,7 @@ def join(rows: Any, at: int, number: int) -> None:
         rows[at, run + TIMED] = rows[at, other + TIMED]
         rows[at, run + TIMED_NS] = rows[at, other + TIMED_NS]
     for later in range(number + 1, rows[at, OPEN] - 1):
-        target, source = _run(rows, at, later), _run(rows, at, later + 1)
+        target, source = run_at(rows, at, later), run_at(rows, at, later + 1)
         for word in range(RUN_WORDS):
             rows[at, target + word] = rows[at, source + word]
     rows[at, OPEN] -= 1
@@ -307,7 +307,7 @@ def join(rows: Any, at: int, number: int) -> None:
 def resend(rows: Any, at: int, psn: int, packets: int) -> None:
     """Count so many packets as sent again in the message of this PSN; time none from it on, as they may be sent again too."""
     for number in range(rows[at, OPEN]):
-        run = _run(rows, at, number)
+        run = run_at(rows, at, number)
         if distance(psn, rows[at, run + FIRST]) >= 0 > distance(psn, rows[at, run + NEXT]):
             again = min((rows[at, run + STATE] >> AGAIN_SHIFT) + packets, _MOST_AGAIN)
             rows[at, run + STATE] = rows[at, run + STATE] & ((1 << AGAIN_SHIFT) - 1) | again << AGAIN_SHIFT
@@ -323,7 +323,7 @@ def cover(rows: Any, at: int, blocks: Any, pool: Any, work: Any, psn: int, time:
     """
     number = 0
     while number < rows[at, OPEN]:
-        run = _run(rows, at, number)
+        run = run_at(rows, at, number)
         timed = rows[at, run + TIMED]
         if timed != 0 and distance(psn, timed - 1) >= 0:
             rows[at, run + TIMED] = 0
@@ -354,7 +354,7 @@ def _count_rtt(rows: Any, at: int, blocks: Any, pool: Any, work: Any, taken: int
 def _close(rows: Any, at: int, blocks: Any, pool: Any, work: Any, number: int, time: int) -> None:
     """Complete one run: it changes places with those before it until it is the oldest."""
     while number > 0:
-        run, older = _run(rows, at, number), _run(rows, at, number - 1)
+        run, older = run_at(rows, at, number), run_at(rows, at, number - 1)
         for word in range(RUN_WORDS):
             kept = rows[at, run + word]
             rows[at, run + word] = rows[at, older + word]
@@ -367,11 +367,11 @@ def _close(rows: Any, at: int, blocks: Any, pool: Any, work: Any, number: int, t
 def finish_read(rows: Any, at: int, blocks: Any, pool: Any, work: Any, psn: int, most: int, time: int) -> None:
     """Complete the READ (or FLUSH, ATOMIC WRITE) whose last response has this PSN; `most`: PSNs that a READ can have."""
     number = rows[at, OPEN] - 1
-    while number >= 0 and distance(psn, rows[at, _run(rows, at, number) + FIRST]) < 0:
+    while number >= 0 and distance(psn, rows[at, run_at(rows, at, number) + FIRST]) < 0:
         number -= 1
     if number < 0:
         return
-    run = _run(rows, at, number)
+    run = run_at(rows, at, number)
     if rows[at, run + STATE] & KIND >= READ and distance(psn, rows[at, run + FIRST]) < most:
         rows[at, run + NEXT] = (psn + 1) & PSN_MASK
         _close(rows, at, blocks, pool, work, number, time)

@@ -76,14 +76,6 @@ def give_up_old(rows: Any, order: int, window: int) -> None:
         words[at, slot] = 0
 
 
-def give_up_all(row: Any, order: int, window: int) -> None:
-    """Count all holes of one row (int64[WIDTH]) as unfilled, and forget them."""
-    words = row[window : window + WINDOW]
-    for slot in np.flatnonzero(words & _STATE == _HOLE).tolist():
-        _give_up(row[None], 0, order, int(words[slot]))
-        words[slot] = 0
-
-
 @inlined
 def note_gap(rows: Any, at: int, time: int) -> None:
     """A packet that came at this time is behind a hole that stays unfilled."""
@@ -111,7 +103,7 @@ def _set(rows: Any, at: int, order: int, window: int, psn: int, word: int) -> No
 
 
 @kernel
-def _begin(rows: Any, at: int, order: int, window: int) -> None:
+def forget_window(rows: Any, at: int, order: int, window: int) -> None:
     """Forget the window: holes in it stay unfilled."""
     for slot in range(window, window + WINDOW):
         if rows[at, slot] & _STATE == _HOLE:
@@ -122,7 +114,7 @@ def _begin(rows: Any, at: int, order: int, window: int) -> None:
 @kernel
 def restart(rows: Any, at: int, order: int, window: int) -> None:
     """Let the next PSN be the first of a new connection, whatever it is."""
-    _begin(rows, at, order, window)
+    forget_window(rows, at, order, window)
     rows[at, order + RESTARTS] += 1
     rows[at, order + NEXT] = 0
 
@@ -161,7 +153,7 @@ def place(
         if rows[at, order + EXPECTED] != psn + 1:
             rows[at, order + EXPECTED] = ((psn + count) & PSN_MASK) + 1
             return STRAY, False
-        _begin(rows, at, order, window)
+        forget_window(rows, at, order, window)
         rows[at, order + RESTARTS] += 1
         rows[at, order + BEGIN] = psn + 1
         _advance(rows, at, order, window, psn, count, identity)

@@ -189,9 +189,14 @@ class Paths:
         """The hops of each path: int64[length], as they stand in `hops`."""
         return [self.hops[offset : offset + length] for offset, length in self.table.data[:, [OFFSET, LENGTH]].tolist()]
 
+    def _keys(self, hops: Any) -> list[bytes]:
+        """The words of each path as bytes, taken from `hops`, where they stand as in those of this object."""
+        words = hops[: self.used].tobytes()
+        return [words[8 * offset : 8 * (offset + length)] for offset, length in self.table.data[:, [OFFSET, LENGTH]].tolist()]
+
     def find_all(self, wanted: list[bytes], queue_rows: Any) -> Any:
         """The path of each of these sequences (its words of `hops` as bytes), made if it is new: int64[n], −1 if there is no room."""
-        known = {hops.tobytes(): row for row, hops in enumerate(self.sequences())}
+        known = {key: row for row, key in enumerate(self._keys(self.hops))}
         rows = np.empty(len(wanted), dtype=np.int64)
         for at, sequence in enumerate(wanted):
             path = known.get(sequence, -1)
@@ -225,28 +230,25 @@ class Paths:
 
     def merge(self, other: Paths, queues: Any) -> Any:
         """Absorb other paths, whose queue rows are `queues` here: the row that each has here (int64[n]), −1 where there was no room."""
-        known = {hops.tobytes(): row for row, hops in enumerate(self.sequences())}
-        rows = np.full(len(other.table), -1, dtype=np.int64)
-        fresh: list[Any] = []
-        end = self.used
-        hops = [self.hops[:end]]
-        for row, theirs in enumerate(other.sequences()):
-            queue = queues[theirs >> QUEUE_SHIFT]
-            moved = (queue << QUEUE_SHIFT) | (theirs & INGRESS_MASK)
-            path = known.get(moved.tobytes(), -1)
-            if path < 0 and len(self.table) + len(fresh) < self.table.maximum and not np.any(queue < 0):
-                path = len(self.table) + len(fresh)
-                new = other.table.data[row].copy()
-                new[_COUNTED] = 0
-                new[[OFFSET, FIRST_NS, LAST_NS]] = end, NEVER, 0
-                fresh.append(new)
-                hops.append(moved)
-                end += len(moved)
-            rows[row] = path
-        if fresh:
-            self.table.replace(np.concatenate([self.table.data, np.array(fresh)]))
-            self.hops = np.concatenate(hops)
-            self.used = end
+        known = {key: row for row, key in enumerate(self._keys(self.hops))}
+        queue = queues[other.hops[: other.used] >> QUEUE_SHIFT]
+        moved = (queue << QUEUE_SHIFT) | (other.hops[: other.used] & INGRESS_MASK)
+        keys = other._keys(moved)
+        rows = np.array([known.get(key, -1) for key in keys], dtype=np.int64)
+        offset, length = other.table.data[:, [OFFSET, LENGTH]].T
+        homeless = np.concatenate([[0], np.cumsum(queue < 0)])
+        fresh = np.flatnonzero((rows < 0) & (homeless[offset + length] == homeless[offset]))
+        fresh = fresh[: max(self.table.maximum - len(self.table), 0)]
+        if len(fresh):
+            rows[fresh] = len(self.table) + np.arange(len(fresh))
+            new = other.table.data[fresh]
+            new[:, _COUNTED] = 0
+            new[:, [FIRST_NS, LAST_NS]] = NEVER, 0
+            new[:, OFFSET] = self.used + np.cumsum(length[fresh]) - length[fresh]
+            self.table.extend(new)
+            hops = np.frombuffer(b"".join(keys[row] for row in fresh.tolist()), dtype=np.int64)
+            self.hops = np.concatenate([self.hops[: self.used], hops])
+            self.used = len(self.hops)
         self.forget_links()
         target, theirs = rows[rows >= 0], other.table.data[rows >= 0]
         mine = self.table.data[target]

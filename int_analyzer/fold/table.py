@@ -162,6 +162,17 @@ class Table:
         self.used += 1
         self._index = None
 
+    def extend(self, rows: Any) -> None:
+        """Put rows (int64[n, width], hashes included) that are not there yet behind those in use, however many."""
+        end = self.used + len(rows)
+        if end > self.rows.shape[0]:
+            wider = aligned(end, self.width)
+            wider[: self.used] = self.data
+            self.rows = wider
+        self.rows[self.used : end] = rows
+        self.used = end
+        self._index = None
+
     def index(self, fast: bool) -> Any:
         """The index, up to date: int64[2^k], at most half full; `fast`: filled by compiled code."""
         if self._index is None:
@@ -185,7 +196,7 @@ class Table:
         new[fresh[len(kept) :]] = False
         if len(kept):
             rows[kept] = self.used + np.arange(len(kept))
-            self.replace(np.concatenate([self.data, theirs[kept]]))
+            self.extend(theirs[kept])
         return rows, new
 
     def copy(self) -> Table:
