@@ -45,8 +45,8 @@ What is not in a capture cannot be found in it:
   told.
 * `microburst sampled`: a burst of 50 to 450 µs is 40 to 340 packets at line rate; of one in 100 none to three tell of it. That can be
   enough for the port, never for the burst's own times and flows.
-* `slow-incast`: an incast behind a slow link. Where both last equally long, only its rate tells the slow link from a port that is held up
-  by the incast: it never changes. That needs eight stretches of a millisecond, and most of them within the time in which the link is slow.
+* `slow-incast`: an incast behind a slow link. Where both last equally long, nothing tells the slow link from a port that is held up by the
+  incast: its rate never changes, but neither does that of a port which is paused for a few packets at a time. It is told as a victim then.
 * `straggler-host lossy`: whether a chunk of a ring is late shows in three certain packets; of one step in eight all three are seen. A
   member is named when four of its late ones are known.
 * `storage-slow lossy`, `prepare-slow lossy`: a time of storage I/O needs two to four certain packets to be seen. In these 30 ms a host does

@@ -15,8 +15,6 @@ CLEAR_RISE = 50.0
 """A few frames do not make packets so many times slower."""
 PAUSED_WHOLE = 0.8
 """Pauses are not seen themselves."""
-STEADY = 0.8
-"""A port that is paused for a few packets at a time is as steady as a slow link."""
 UNORDERED = 0.4
 """At most so much is lost where clocks of several captures differ: what is in one time bucket may not have been at one time."""
 BEST = 0.94
@@ -70,8 +68,6 @@ def weigh(view: View, units: QueueUnits, congestion: Congestion, place: Place, c
         share = place.waiting_share
         doubtful = share >= 0.1 and place.alone is None
         factors.append((1 - 0.5 * share, f"{percent(share)} of the waiting is for a congested queue") if doubtful else (1.0, ""))
-        if place.steady is not None:
-            factors.append((STEADY, "short pauses could make it as slow, and at one rate as well"))
         if place.nothing_after:
             factors.append((0.95, "no further hop is seen: what comes after it cannot be ruled out"))
     if place.circle:

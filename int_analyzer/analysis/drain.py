@@ -20,16 +20,6 @@ SURE = 0.05
 """Of what packets wait on average, how uncertain the latency of an empty queue may be."""
 FIT_BUCKETS = 8
 """Fewer do not tell how far a line through them may be off."""
-STEADY = 0.002
-"""So near to their median are the drain rates of most buckets of a link that is slow. Those of a port that is paused for long differ by
-more: if it stops and goes on some 30 times in a bucket of 1 ms, only because a bucket may begin with a stop or not they differ by a
-hundredth or two. One that is paused for a few packets at a time is as steady: a steady rate hints at a slow link, and proves nothing."""
-STEADY_OVERALL = 0.1
-"""So near to the steady rate is that of all the congested time, if it was slow at that rate all the time."""
-STEADY_BUCKETS = 8
-"""Rates of fewer buckets may agree by chance."""
-STEADY_WIDTH_NS = 1_000_000
-"""In wider buckets pauses are averaged away."""
 
 
 @dataclass(frozen=True)
@@ -55,25 +45,6 @@ class Drains:
         depth, waited = (float(values.sum()) for values in self._sums(congestion, congestion.rows if rows is None else rows, empty or 0.0))
         share = measured * depth / waited if waited > 0 else None
         return share if share is None or empty is not None or share >= FULL else None
-
-    def steady_share(self, congestion: Congestion) -> float | None:
-        """The share of its link speed at which a queue empties in most of its buckets and on the whole; None if there is none.
-
-        A slow link sends all the time and at one rate; a port that is paused for long stops and goes on at full speed.
-        """
-        measured, overall = self._measured(congestion), self.share(congestion)
-        if measured is None or overall is None or self.view.buckets.width_ns > STEADY_WIDTH_NS:
-            return None
-        empty = self._when_empty(congestion)
-        if empty is None:
-            return None
-        depth, waited = self._sums(congestion, congestion.rows, empty)
-        rates = measured * depth[waited > 0] / waited[waited > 0]
-        if len(rates) < STEADY_BUCKETS:
-            return None
-        usual = float(np.median(rates))
-        steady = float(np.median(np.abs(rates - usual))) <= STEADY * usual and abs(overall - usual) <= STEADY_OVERALL * usual
-        return usual if steady else None
 
     def _measured(self, congestion: Congestion) -> float | None:
         """What (raw depth ÷ raw latency) is to be multiplied with; None where it says nothing."""

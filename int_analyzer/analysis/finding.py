@@ -236,11 +236,6 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
         )
     if place.alone is not None:
         sentences.append(f"it empties at {percent(place.alone)} of its link speed while all is calm behind it, too: it is slow by itself")
-    if place.steady is not None:
-        sentences.append(
-            f"it empties at the same {percent(place.steady)} of its link speed nearly all the time, as a slow link does; "
-            "a port that is paused for long stops and goes on"
-        )
     if place.role == VICTIM and place.root not in ({*place.waits_for} if place.paused is None else {place.paused.by}):
         sentences.append(f"that one waits in turn: the walk ends at {port_label(view, profile, place.root)}")
     if place.circle:

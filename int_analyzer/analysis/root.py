@@ -30,7 +30,7 @@ FILLS = 0.25
 ALONE_BUCKETS = 3
 """A queue that is slow in so many buckets while all is calm behind it is slow by itself. One held up by others is never alone for long."""
 ALL_OF_IT = 0.8
-"""A queue that fills the next one nearly alone is as steady as that one, whoever of the two is slow."""
+"""Of what waits in a port that is overloaded too: so much goes on to the next root."""
 FEWEST_WAITING = 100
 """Fewer packets that were seen to wait do not tell where what waits comes from: then all that passes does."""
 
@@ -53,8 +53,7 @@ class Place:
     `waits_for`: share of its waiting by next congested queue downstream; `root`: the queue where the walk from here ends (itself
     for a root); `last_seen`: share of its waiting for which no further hop is seen; `circle`: the walk came back to where it was.
     Of a victim that is held up as a whole: `held`, load ÷ load in calm time, or `paused`. `alone`: drain rate ÷ link speed while all is
-    calm behind it, of a root that is slow then too. `steady`: drain rate ÷ link speed of a root that fills a congested queue and might be
-    paused for that, but is slow at one rate all the time.
+    calm behind it, of a root that is slow then too.
     """
 
     role: str
@@ -65,7 +64,6 @@ class Place:
     circle: bool
     paused: Paused | None = None
     alone: float | None = None
-    steady: float | None = None
 
     @property
     def nothing_after(self) -> bool:
@@ -104,7 +102,6 @@ def place_all(
     held: dict[int, float] = {}
     paused: dict[int, Paused] = {}
     alone: dict[int, float] = {}
-    steady: dict[int, float] = {}
     following: dict[int, int] = {}
     filling = _Filling(view, by_queue, crossed)
     bridges = _bridges(view, faint, by_queue, crossed)
@@ -123,10 +120,7 @@ def place_all(
             by = filling.filled_by(congestion) if drain < SLOW else None
             if by is None and drain < SLOW and congestion.above < FEWEST_WAITING:
                 by = by_way.filled_by(congestion)
-            evenly = drains.steady_share(congestion) if by is not None else None
-            if evenly is not None and not filling.alone_fills(queue):
-                steady[queue] = evenly
-            elif by is not None:
+            if by is not None:
                 paused[queue] = Paused(drain, *by)
                 following[queue] = by[0]
         elif share >= HELD_SHARE:
@@ -138,9 +132,7 @@ def place_all(
     for queue, waits_for in waits.items():
         root, circle = _walk(queue, bridges | following, by_queue)
         role = ROOT if root == queue else VICTIM
-        places[queue] = Place(
-            role, root, waits_for, last_seen[queue], held.get(queue), circle, paused.get(queue), alone.get(queue), steady.get(queue)
-        )
+        places[queue] = Place(role, root, waits_for, last_seen[queue], held.get(queue), circle, paused.get(queue), alone.get(queue))
     return places
 
 
@@ -210,10 +202,6 @@ class _Filling:
             for episode in self._by_queue[other].episodes:
                 both |= (starts >= episode.start_ns) & (starts < episode.end_ns)
         return float(both.mean())
-
-    def alone_fills(self, queue: int) -> bool:
-        """Whether nearly all that waits in some congested queue came from this one."""
-        return any(self._shares(after).get(queue, 0.0) >= ALL_OF_IT for after in self._by_queue)
 
     def _shares(self, queue: int) -> dict[int, float]:
         """Shares of what waits in a congested queue by the queue before it."""
