@@ -73,7 +73,13 @@ def run(options: Options) -> None:
     """Run until the replay ends or somebody asks to stop. Raises IntAnalyzerError for what cannot begin."""
     compiled = options.replay is None or is_large([options.replay])
     relief = Relief() if options.connections is None and options.replay is None else None
+
+    def reload() -> None:
+        sidecar.reload()
+        _say(f"SIGHUP: {sidecar.reload_fault or 'all is read again'}")
+
     with ExitStack() as stack:
+        signals = stack.enter_context(Signals(reload))
         source = stack.enter_context(open_source(options.replay)) if options.replay is not None else None
         sidecar = Sidecar(
             options.profile,
@@ -108,10 +114,6 @@ def run(options: Options) -> None:
         if sidecar.restored:
             _say(f"checkpoint: {sidecar.restored}")
 
-        def reload() -> None:
-            sidecar.reload()
-            _say(f"SIGHUP: {sidecar.reload_fault or 'all is read again'}")
-
         if server is not None:
             stack.callback(server.close)
             server.start(sidecar)
@@ -123,7 +125,7 @@ def run(options: Options) -> None:
             from int_analyzer.sidecar.screen import Screen
 
             sidecar.on_tick.append(stack.enter_context(Screen(sidecar, sys.stdout)).show)
-        signals = stack.enter_context(Signals(reload))
+        stack.enter_context(signals.stops())
         if source is None:
             sidecar.watch(signals.stopping)
             for worker in () if options.screen else sidecar.workers:
