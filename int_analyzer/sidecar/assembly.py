@@ -93,7 +93,6 @@ def run(options: Options) -> None:
         recorder = None
         if options.recordings is not None:
             recorder = Recorder(options.recordings, profile=lambda: sidecar.profile, report_ports=lambda: sidecar.report_ports)
-            sidecar.sinks.append(recorder)
             sidecar.on_tick.append(recorder.reach)
         server = Server(options.listening) if options.listening is not None else None
         _inquire(sidecar, options, stack)
@@ -105,6 +104,9 @@ def run(options: Options) -> None:
             _drop_privileges(sidecar)
         # from here on threads may begin: each has the privileges of then
         _connect(sidecar, options)
+        if recorder is not None:
+            # the last to be closed: it may take long, and what others keep must not wait for it
+            sidecar.sinks.append(recorder)
         if sidecar.inquiry is not None:
             sidecar.inquiry.start()
         if compiled:
