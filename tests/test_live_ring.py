@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 import threading
@@ -230,27 +231,27 @@ def test_rings_that_share_an_interface_share_it_again_when_it_is_made_again() ->
 def test_an_interface_that_cannot_be_opened_again_is_tried_until_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     def work() -> tuple[list[str], int]:
         ring = small()
-        opened, faults = ring._open, list[str]()
+        made, faults = socket.socket, list[str]()
 
-        def refuse() -> None:
-            raise SourceError("mirror0", "no memory")
+        def refuse(*arguments: object) -> socket.socket:
+            raise OSError(errno.EMFILE, "Too many open files")
 
         def send() -> None:
             ip("link del mirror0")
-            monkeypatch.setattr(ring, "_open", refuse)
+            monkeypatch.setattr(socket, "socket", refuse)
             ip("link add fabric0 type veth peer name mirror0")
             ip("link set fabric0 up")
             ip("link set mirror0 up")
             time.sleep(0.4)
             faults.append(ring.fault)
-            monkeypatch.setattr(ring, "_open", opened)
+            monkeypatch.setattr(socket, "socket", made)
             time.sleep(0.4)
             faults.append(ring.fault)
             sender().send(bytes(60) + b"again")
 
         return faults, captured(ring, send, 0.4)["original_bytes"].count(65)
 
-    assert in_namespace(work) == (["no memory", ""], 1)
+    assert in_namespace(work) == (["Too many open files", ""], 1)
 
 
 def test_an_overloaded_ring_sheds_whole_blocks_and_counts_every_packet() -> None:
@@ -323,6 +324,63 @@ def test_an_interface_that_is_made_again_is_captured_again() -> None:
         return faults, found["original_bytes"].count(65)
 
     assert in_namespace(work) == (["no such interface", ""], 1)
+
+
+def make_again() -> None:
+    """Delete the interface and make one that has its name and its index, faster than a ring looks."""
+    fabric, mirror = socket.if_nametoindex("fabric0"), socket.if_nametoindex("mirror0")
+    ip("link del mirror0")
+    ip(f"link add fabric0 index {fabric} type veth peer name mirror0 index {mirror}")
+    ip("link set fabric0 up")
+    ip("link set mirror0 up")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interface_that_is_made_again_with_its_index_is_captured_again(threads: int) -> None:
+    def work() -> tuple[int, list[str]]:
+        fanout = Fanout() if threads > 1 else None
+        rings = [small(fanout=fanout) for _ in range(threads)]
+        found: list[int] = []
+        running = [
+            threading.Thread(target=lambda ring=ring: found.append(rows(Decoder(compiled=False).batches(ring))["original_bytes"].count(62)))
+            for ring in rings
+        ]
+        for thread in running:
+            thread.start()
+        time.sleep(0.3)
+        make_again()
+        time.sleep(0.6)
+        socket_out = sender()
+        for number in range(100):
+            socket_out.send(udp(1000 + number))
+        time.sleep(0.5)
+        faults = [ring.fault for ring in rings]
+        for ring in rings:
+            ring.stop()
+        for thread in running:
+            thread.join()
+        assert all(found)
+        return sum(found), faults
+
+    assert in_namespace(work) == (100, [""] * threads)
+
+
+def test_packets_that_wait_for_their_turn_when_the_interface_is_made_again_are_counted_as_lost() -> None:
+    def work() -> tuple[int, int]:
+        socket_out = sender()
+        ring = small()
+        windows = ring.windows()
+        threading.Timer(0.2, lambda: socket_out.send(bytes(60))).start()
+        next(windows)
+        for _ in range(2):
+            for _ in range(5):
+                socket_out.send(bytes(60))
+            time.sleep(0.3)
+        make_again()
+        ring.stop()
+        return len(list(windows)), ring.losses.own
+
+    assert in_namespace(work) == (0, 10)
 
 
 def test_a_filter_of_the_kernel_keeps_out_what_nobody_wants() -> None:

@@ -21,6 +21,7 @@ from int_analyzer import _jit, analyze
 from int_analyzer.capture import open_source
 from int_analyzer.cli import main
 from int_analyzer.live.replay import Replay
+from int_analyzer.sidecar import assembly
 from int_analyzer.sidecar.assembly import compile_apart
 from int_analyzer.sidecar.event_log import EventLog
 from int_analyzer.sidecar.service import Sidecar
@@ -316,3 +317,23 @@ def test_asked_to_stop_it_ends_what_it_said_and_leaves_a_checkpoint(asked: signa
         assert process.wait(10) == 0
     assert first["event"] == "start" and rest[-1]["event"] == "end"
     assert (state / "sidecar.npz").is_file()
+
+
+def test_told_to_read_again_before_it_waits_it_goes_on_and_does_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    output, moved = tmp_path / "findings.jsonl", tmp_path / "findings.jsonl.1"
+    told = list[str]()
+
+    def begin_for_long(*_: object) -> None:
+        output.rename(moved)
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    monkeypatch.setattr(assembly, "_connect", begin_for_long)
+    monkeypatch.setattr(assembly, "_say", told.append)
+    # whoever were to leave the signal alone would end the tests
+    before = signal.signal(signal.SIGHUP, lambda number, frame: told.append("too early"))
+    try:
+        assembly.run(assembly.Options(replay=str(CONGESTED), speed=float("inf"), output=output))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert told[0] == "SIGHUP: all is read again"
+    assert output.exists() and moved.exists()

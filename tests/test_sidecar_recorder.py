@@ -19,9 +19,11 @@ from int_analyzer import analyze, read
 from int_analyzer.capture import open_source
 from int_analyzer.capture.walk import records
 from int_analyzer.cli import main
-from int_analyzer.errors import SourceError
+from int_analyzer.errors import CaptureError, SourceError
 from int_analyzer.live.replay import Replay
+from int_analyzer.reading import Reading
 from int_analyzer.sidecar import assembly, queue_log
+from int_analyzer.sidecar import recorder as recorder_module
 from int_analyzer.sidecar.queue_log import QueueLog
 from int_analyzer.sidecar.recorder import AFTER_NS, BEFORE_NS, WAITING, Recorder
 from int_analyzer.sidecar.service import Sidecar
@@ -158,6 +160,57 @@ def test_many_findings_at_once_are_written_by_one_thread_and_what_is_too_many_is
     let.set()
     recorder.close()
     assert len(writing) == 1 and (recorder.faults, recorder.fault) == (100 - WAITING, "")
+
+
+@pytest.mark.parametrize("error", [pyarrow.ArrowInvalid("not utf-8"), CaptureError("x.pcapng", 8, "no block")])
+def test_a_recording_that_cannot_be_decoded_is_counted_and_the_next_is_written(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(tmp_path)
+    _, events = replayed(in_turn(CONGESTED))
+    recorder._pieces.append(recorder_piece())
+
+    def fail(paths: list[Path], *arguments: Any, **options: Any) -> Reading:
+        if paths[0].stem == "0":
+            raise error
+        return Reading(paths, *arguments, **options)
+
+    monkeypatch.setattr(recorder_module, "Reading", fail)
+    recorder.take([Event("start", 0, {**events[0].finding, "id": str(number)}) for number in range(2)])
+    recorder.reach(1 << 62)
+    recorder.close()
+    assert (recorder.faults, recorder.fault) == (1, "") and len(list(tmp_path.glob("*.pcapng"))) == 2
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_whatever_ends_the_thread_of_recordings_the_next_finding_begins_another_and_what_is_left_is_counted(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    _, events = replayed(in_turn(CONGESTED))
+    written = list[str]()
+
+    def write(event: Event, name: str, pieces: object) -> None:
+        if name in ("0", "3"):
+            raise RuntimeError("never thought of")
+        written.append(name)
+
+    recorder._write_recording = write  # type: ignore[method-assign]
+    for numbers in ((0, 1), (2,)):
+        recorder.take([Event("start", 0, {**events[0].finding, "id": str(number)}) for number in numbers])
+        recorder.reach(1 << 62)
+        writer = recorder._writer
+        if writer is not None:
+            writer.join(10)
+    assert written == ["1", "2"] and recorder.faults == 1
+    recorder.take([Event("start", 0, {**events[0].finding, "id": str(number)}) for number in (3, 4)])
+    recorder.close()
+    assert recorder.faults == 3 and recorder.fault == "1 finding not recorded: RuntimeError: never thought of"
+
+
+def test_queues_are_on_disk_before_recordings_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list[int]()
+    monkeypatch.setattr(Recorder, "close", lambda recorder: found.append(len(list(tmp_path.glob("q/*.parquet")))))
+    assembly.run(assembly.Options(replay=str(CONGESTED), speed=float("inf"), recordings=tmp_path / "r", parquet=tmp_path / "q"))
+    assert found == [1]
 
 
 def recorder_piece() -> Any:

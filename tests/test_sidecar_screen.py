@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from test_sidecar import replayed
-from traffic import CONGESTED, HEALTHY, ROOT, SECOND, in_turn, pcap
+from traffic import CONGESTED, HEALTHY, ROOT, SECOND, START, in_turn, pcap
 
 from int_analyzer.cli import main
 from int_analyzer.sidecar.page_document import page_document
 from int_analyzer.sidecar.screen import _bar, render
+from int_analyzer.sidecar.service import Sidecar
 from int_analyzer.sidecar.sliding import GRACE_NS
 
 
@@ -104,3 +105,15 @@ def test_since_when_nothing_has_come_is_said_and_not_taken_for_calm() -> None:
     sidecar.history.measured = end + 31
     sidecar.tick((end + 32) * SECOND + GRACE_NS)
     assert page_document(sidecar)["silence"] == ""
+
+
+def test_after_a_clock_that_was_set_in_silence_nobody_says_that_nothing_ever_came() -> None:
+    sidecar, _ = replayed(in_turn(HEALTHY))
+    sidecar.over = False
+    assert sidecar.snapshot is not None
+    sidecar.tick(sidecar.snapshot.now_ns - 3600 * SECOND)
+    assert page_document(sidecar)["silence"] == "no packet since the clock was set"
+    fresh = Sidecar(compiled=False)
+    fresh.tick(START)
+    fresh.tick(START - 3600 * SECOND)
+    assert page_document(fresh)["silence"] == "no packet yet"

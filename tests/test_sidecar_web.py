@@ -211,8 +211,7 @@ def test_with_a_token_everything_but_health_asks_for_it(congested: Sidecar, tmp_
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
 def test_over_tls_the_cookie_is_for_tls_alone(congested: Sidecar, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("correct-horse-battery\n")
-    made = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN=127.0.0.1"
-    subprocess.run(made.split(" "), cwd=tmp_path, check=True, capture_output=True)
+    certify(tmp_path)
     files = {"token_file": tmp_path / "token", "certificate": tmp_path / "cert.pem", "key": tmp_path / "key.pem"}
     with answering(congested, **files) as client:
         assert client.get("/?token=correct-horse-battery").headers["set-cookie"].endswith("; Secure")
@@ -220,15 +219,11 @@ def test_over_tls_the_cookie_is_for_tls_alone(congested: Sidecar, tmp_path: Path
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
 def test_token_and_certificate_are_read_again_and_what_does_not_fit_is_refused(congested: Sidecar, tmp_path: Path) -> None:
-    def certify(name: str) -> None:
-        made = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN={name}"
-        subprocess.run(made.split(" "), cwd=tmp_path, check=True, capture_output=True)
-
     def shown() -> str:
         return ssl.get_server_certificate(("127.0.0.1", server.port))
 
     (tmp_path / "token").write_text("correct-horse-battery\n")
-    certify("first")
+    certify(tmp_path, "first")
     server = Server(Listening("127.0.0.1:0", tmp_path / "token", tmp_path / "cert.pem", tmp_path / "key.pem"))
     server.start(congested)
     try:
@@ -236,16 +231,18 @@ def test_token_and_certificate_are_read_again_and_what_does_not_fit_is_refused(c
         first = shown()
         assert first == (tmp_path / "cert.pem").read_text()
         (tmp_path / "token").write_text("another-horse-battery\n")
-        certify("second")
+        certify(tmp_path, "second")
         server.reload()
         assert shown() == (tmp_path / "cert.pem").read_text() != first
         for word, status in (("correct-horse-battery", 401), ("another-horse-battery", 200)):
             assert client.get("/metrics", headers={"authorization": f"Bearer {word}"}).status_code == status
         second = shown()
         (tmp_path / "key.pem").write_text("")
+        (tmp_path / "token").write_text("a-third-horse-battery\n")
         with pytest.raises(SourceError, match=r"cert\.pem: no certificate with its key"):
             server.reload()
         assert shown() == second
+        assert client.get("/metrics", headers={"authorization": "Bearer another-horse-battery"}).status_code == 200
     finally:
         server.close()
 
@@ -260,6 +257,125 @@ def test_what_is_refused_on_reload_is_told_and_counted(congested: Sidecar, monke
     monkeypatch.setattr(congested, "on_reload", [])
     congested.reload()
     assert health_of(congested) == ("ok", [])
+
+
+def certify(folder: Path, name: str = "127.0.0.1") -> None:
+    """A certificate and its key in a folder."""
+    made = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN={name}"
+    subprocess.run(made.split(" "), cwd=folder, check=True, capture_output=True)
+
+
+def connected(client: Client) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", client.port), 10)
+
+
+def answered(connection: socket.socket) -> bool:
+    """Read one answer of /healthz, head and body."""
+    answer = b""
+    while not answer.endswith(b"}"):
+        answer += connection.recv(1 << 16)
+    return answer.startswith(b"HTTP/1.1 200")
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Wait until the other side closes, at most as long as the connection's timeout."""
+    try:
+        while connection.recv(1 << 16):
+            continue
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+    return True
+
+
+def test_half_a_request_after_an_answer_keeps_its_connection_no_longer_than_the_first(
+    congested: Sidecar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "REQUEST_S", 1.5)
+    with answering(congested) as client:
+        held = [connected(client) for _ in range(3)]
+        for connection in held:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert answered(connection)
+        # the one before the timer of the connection fires, the next after it; the last a byte at a time
+        held[0].sendall(b"G")
+        time.sleep(1.7)
+        held[1].sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+        assert is_closed(held[0])
+        began = time.monotonic()
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - began < 5:
+                held[2].sendall(b"X")
+                time.sleep(0.3)
+        assert 1 < time.monotonic() - began < 4
+        assert is_closed(held[1])
+
+
+def test_whoever_asks_for_nothing_gives_way_to_a_newcomer(congested: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "CONNECTIONS", 4)
+    with answering(congested) as client:
+        stream = client.open("/api/stream")
+        assert stream.readline() == b"event: tick\n"
+        held = [connected(client) for _ in range(3)]
+        for connection in held:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: ")
+        for _ in range(20):
+            assert client.get("/healthz").status_code == 200
+        assert is_closed(held[0])
+        held[2].settimeout(0.2)
+        assert not is_closed(held[2])
+        assert stream.readline().startswith(b"data: ")
+
+
+def test_a_stream_and_a_connection_that_goes_on_asking_outlast_the_wait_for_a_request(
+    congested: Sidecar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "REQUEST_S", 0.5)
+    with answering(congested) as client:
+        stream = client.open("/api/stream")
+        assert stream.readline() == b"event: tick\n"
+        with contextlib.closing(connected(client)) as patient:
+            for _ in range(3):
+                # in two parts, and slowly
+                patient.sendall(b"GET /healthz HTTP/1.1\r\n")
+                time.sleep(0.3)
+                patient.sendall(b"Host: 127.0.0.1\r\n\r\n")
+                assert answered(patient)
+                time.sleep(0.6)
+        assert stream.readline().startswith(b"data: ") and stream.readline() == b"\n"
+        assert congested.snapshot is not None
+        before = congested.snapshot
+        congested.snapshot = replace(before, now_ns=before.now_ns + 1_000_000_000)
+        assert stream.readline() == b"event: tick\n"
+        congested.snapshot = before
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_a_handshake_that_does_not_come_is_given_up(congested: Sidecar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "REQUEST_S", 0.5)
+    certify(tmp_path)
+    with answering(congested, certificate=tmp_path / "cert.pem", key=tmp_path / "key.pem") as client:
+        with contextlib.closing(connected(client)) as connection:
+            assert is_closed(connection)
+        assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_it_may_be_told_to_read_again_as_soon_as_it_has_started(
+    congested: Sidecar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certify(tmp_path)
+    server = Server(Listening("127.0.0.1:0", certificate=tmp_path / "cert.pem", key=tmp_path / "key.pem"))
+    # its thread has not come to anything yet
+    monkeypatch.setattr(server_module.threading.Thread, "start", lambda thread: None)
+    server.start(congested)
+    (tmp_path / "key.pem").write_text("")
+    with pytest.raises(SourceError, match="no certificate with its key"):
+        server.reload()
+    certify(tmp_path)
+    server.reload()
+    server._socket.close()
 
 
 def test_connections_that_ask_for_nothing_are_closed_and_more_than_there_may_be_too(

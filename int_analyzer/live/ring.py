@@ -59,6 +59,8 @@ _OURS = 1
 _ARPHRD_ETHER, _ARPHRD_LOOPBACK, _ARPHRD_NONE = 1, 772, 0xFFFE
 _LINKS = {_ARPHRD_ETHER: ethernet.LINK_ETHERNET, _ARPHRD_LOOPBACK: ethernet.LINK_ETHERNET, _ARPHRD_NONE: ethernet.LINK_RAW}
 
+_NONE = 0
+"""No interface has this index."""
 _SHED_TO = 0.5
 """Share of the ring: when hardly a block is free, the oldest that wait are let go of until this is reached."""
 _SPARE, _SPARE_BLOCKS = 0.1, 3
@@ -131,7 +133,17 @@ class Fanout:
                 ring.setsockopt(_SOL_PACKET, _FANOUT, self._numbers[index] | _FANOUT_HASH << 16)
                 return
             ring.setsockopt(_SOL_PACKET, _FANOUT, (_FANOUT_HASH | _FANOUT_NEW) << 16)
-            self._numbers[index] = ring.getsockopt(_SOL_PACKET, _FANOUT) & 0xFFFF
+            self._numbers[index] = _group_of(ring)
+
+    def forget(self, ring: socket.socket, index: int) -> None:
+        """Let nobody join the group of a ring whose interface is gone: another may have its index by now."""
+        with self._lock:
+            if self._numbers.get(index) == _group_of(ring):
+                del self._numbers[index]
+
+
+def _group_of(ring: socket.socket) -> int:
+    return ring.getsockopt(_SOL_PACKET, _FANOUT) & 0xFFFF
 
 
 class Ring:
@@ -254,6 +266,8 @@ class Ring:
             raise SourceError(
                 self.name, "no permission to capture: CAP_NET_RAW is needed (run as root, or setcap cap_net_raw+p)"
             ) from error
+        except OSError as error:
+            raise SourceError(self.name, error.strerror or str(error)) from error
         try:
             self._index = socket.if_nametoindex(self.name)
             kind = struct.unpack_from("<H", self._request(_SIOCGIFHWADDR), 16)[0]
@@ -322,8 +336,11 @@ class Ring:
         except OSError:
             self.fault = "no such interface"
             return False
-        if index != self._index:
-            # it went away and came back: a socket stays with the one that is gone
+        # a socket stays with the interface that is gone, whose index another may have
+        gone = not self._socket.getsockname()[0]
+        if gone and self._fanout is not None:
+            self._fanout.forget(self._socket, self._index)
+        if gone or index != self._index:
             return self._begin_again()
         self.fault = "" if up else "the interface is down"
         return False
@@ -331,16 +348,18 @@ class Ring:
     def _begin_again(self) -> bool:
         """A new ring on an interface that was made again, if it can be had: else it is tried at the next look."""
         before, index = self._socket, self._index
+        waiting = int(self._words[_PACKETS // 4 :: self._block_bytes // 4][(self._status & _OURS).astype(bool)].sum())
         try:
             self._open()
         except SourceError as error:
             self._socket, self._index, self.fault = before, index, error.reason
             return False
         before.close()
+        self.losses.own += waiting
         try:
             self._begin()
         except SourceError as error:
-            self._index, self.fault = index, error.reason
+            self._index, self.fault = _NONE, error.reason
         return True
 
     def _request(self, number: int) -> bytes:

@@ -73,7 +73,13 @@ def run(options: Options) -> None:
     """Run until the replay ends or somebody asks to stop. Raises IntAnalyzerError for what cannot begin."""
     compiled = options.replay is None or is_large([options.replay])
     relief = Relief() if options.connections is None and options.replay is None else None
+
+    def reload() -> None:
+        sidecar.reload()
+        _say(f"SIGHUP: {sidecar.reload_fault or 'all is read again'}")
+
     with ExitStack() as stack:
+        signals = stack.enter_context(Signals(reload))
         source = stack.enter_context(open_source(options.replay)) if options.replay is not None else None
         sidecar = Sidecar(
             options.profile,
@@ -87,7 +93,6 @@ def run(options: Options) -> None:
         recorder = None
         if options.recordings is not None:
             recorder = Recorder(options.recordings, profile=lambda: sidecar.profile, report_ports=lambda: sidecar.report_ports)
-            sidecar.sinks.append(recorder)
             sidecar.on_tick.append(recorder.reach)
         server = Server(options.listening) if options.listening is not None else None
         _inquire(sidecar, options, stack)
@@ -99,6 +104,9 @@ def run(options: Options) -> None:
             _drop_privileges(sidecar)
         # from here on threads may begin: each has the privileges of then
         _connect(sidecar, options)
+        if recorder is not None:
+            # the last to be closed: it may take long, and what others keep must not wait for it
+            sidecar.sinks.append(recorder)
         if sidecar.inquiry is not None:
             sidecar.inquiry.start()
         if compiled:
@@ -107,10 +115,6 @@ def run(options: Options) -> None:
             warm_up()
         if sidecar.restored:
             _say(f"checkpoint: {sidecar.restored}")
-
-        def reload() -> None:
-            sidecar.reload()
-            _say(f"SIGHUP: {sidecar.reload_fault or 'all is read again'}")
 
         if server is not None:
             stack.callback(server.close)
@@ -123,7 +127,7 @@ def run(options: Options) -> None:
             from int_analyzer.sidecar.screen import Screen
 
             sidecar.on_tick.append(stack.enter_context(Screen(sidecar, sys.stdout)).show)
-        signals = stack.enter_context(Signals(reload))
+        stack.enter_context(signals.stops())
         if source is None:
             sidecar.watch(signals.stopping)
             for worker in () if options.screen else sidecar.workers:

@@ -14,6 +14,9 @@ KEPT = 120
 PORTS = 256
 """Ports of a second that are kept: the deepest, then the slowest."""
 
+BEFORE = -1
+"""Instead of the number of a second: before the clock was set."""
+
 
 class Fare(NamedTuple):
     """A port in one second, raw: packets seen, largest depth and latency (−1: not reported)."""
@@ -35,7 +38,10 @@ class Second(NamedTuple):
 
 
 class History:
-    """The last seconds, oldest first. heard, measured: numbers of the last ones with a packet, and with a hop; 0: none since the start."""
+    """The last seconds, oldest first. heard, measured: numbers of the last ones with a packet, and with a hop.
+
+    0: none since the start; BEFORE: none since time began anew.
+    """
 
     def __init__(self) -> None:
         self.heard = 0
@@ -63,5 +69,5 @@ class History:
 
     def clear(self) -> None:
         """Forget everything: time begins anew."""
-        self.heard = self.measured = 0
+        self.heard, self.measured = (BEFORE if number else 0 for number in (self.heard, self.measured))
         self.seconds.clear()

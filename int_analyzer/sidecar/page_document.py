@@ -11,6 +11,7 @@ from int_analyzer.analysis.summary import Quality, Quantiles, QueueSummary, Summ
 from int_analyzer.report import figure
 from int_analyzer.report.drawing import draw
 from int_analyzer.report.json_document import document
+from int_analyzer.sidecar.history import BEFORE
 from int_analyzer.sidecar.polling import FULL
 from int_analyzer.sidecar.sliding import SECOND_NS, SLICES
 
@@ -121,6 +122,8 @@ def _silence(snapshot: Snapshot) -> str:
     for what, last in (("packet", snapshot.heard), ("telemetry", snapshot.measured)):
         if not last:
             return f"no {what} yet"
+        if last == BEFORE:
+            return f"no {what} since the clock was set"
         if end - last > SLICES:
             return f"no {what} for {figure.duration((end - last - 1) * SECOND_NS)}, since {figure.clock((last + 1) * SECOND_NS)}"
     return ""

@@ -19,7 +19,7 @@ from int_analyzer.capture import records
 from int_analyzer.capture.pcapng import SECTION_MAGIC
 from int_analyzer.capture.records import next_record
 from int_analyzer.capture.source import Window
-from int_analyzer.errors import SourceError
+from int_analyzer.errors import IntAnalyzerError, SourceError
 from int_analyzer.live.intake import Intake
 from int_analyzer.output import replacing
 from int_analyzer.profile import Profile
@@ -114,8 +114,7 @@ class Recorder:
             room = WAITING - len(self._waiting)
             self._waiting += [(event, pieces) for event in due[:room]]
             if due[room:]:
-                self.faults += len(due[room:])
-                self.fault = f"{WAITING} recordings wait: {figure.things(len(due[room:]), 'finding')} not recorded"
+                self._fail(len(due[room:]), f"{WAITING} recordings wait: {figure.things(len(due[room:]), 'finding')} not recorded")
             if self._writer is None:
                 # a second of Python for a hundred thousand packets: no tick waits for it
                 self._writer = threading.Thread(target=self._work, name="recorder")
@@ -127,16 +126,29 @@ class Recorder:
         writer = self._writer
         if writer is not None:
             writer.join()
+        if self._waiting:
+            self._fail(len(self._waiting), f"{figure.things(len(self._waiting), 'finding')} not recorded: {self.fault}")
 
     def _work(self) -> None:
         """Write one recording after the other, until none waits."""
-        while True:
+        try:
+            while True:
+                with self._lock:
+                    if not self._waiting:
+                        self._writer = None
+                        return
+                    event, pieces = self._waiting.popleft()
+                self._record(event, pieces)
+        except BaseException as error:
+            # the next finding begins another thread, which goes on with what waits
             with self._lock:
-                if not self._waiting:
-                    self._writer = None
-                    return
-                event, pieces = self._waiting.popleft()
-            self._record(event, pieces)
+                self._fail(1, f"{type(error).__name__}: {error}")
+                self._writer = None
+            raise
+
+    def _fail(self, recordings: int, fault: str) -> None:
+        self.faults += recordings
+        self.fault = fault
 
     def _record(self, event: Event, pieces: list[Piece]) -> None:
         name = "".join(character if character.isalnum() or character in "-._" else "_" for character in event.finding["id"])
@@ -144,21 +156,25 @@ class Recorder:
             self._write_recording(event, name, pieces)
             self._fit()
             self.fault = ""
-        except (OSError, SourceError) as error:
-            self.faults += 1
-            self.fault = str(error)
+        except (OSError, IntAnalyzerError) as error:
+            self._fail(1, str(error))
 
     def _write_recording(self, event: Event, name: str, pieces: list[Piece]) -> None:
         # 40 MB and a thread of its own, for those who have something to record
+        from pyarrow import ArrowException
+
         from int_analyzer.row_files import ParquetFolder
 
         start = event.finding["start_ns"]
         path = self._folder / f"{name}.pcapng"
         with replacing(path) as part, part.open("wb") as file:
             _write(file, pieces, start - BEFORE_NS, start + AFTER_NS, comment_of(event))
-        with ParquetFolder(self._folder / name, said={"finding": event.finding["id"], "of": comment_of(event)}) as rows:
-            for batch in Reading([path], self._profile(), report_ports=self._report_ports()):
-                rows.write(batch)
+        try:
+            with ParquetFolder(self._folder / name, said={"finding": event.finding["id"], "of": comment_of(event)}) as rows:
+                for batch in Reading([path], self._profile(), report_ports=self._report_ports()):
+                    rows.write(batch)
+        except ArrowException as error:
+            raise SourceError(self._folder / name, str(error)) from error
 
     def _fit(self) -> None:
         """Remove the oldest recordings until the rest is within the budget; the newest stays."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import ipaddress
 import socket
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
 _START_S = 10.0
 CONNECTIONS = 128
-"""Connections at once; a further one is closed. Whoever may not ask must not take all files of the process either."""
+"""Connections at once; for a further one, that which has asked for nothing for longest is closed. Whoever may not ask must not take all
+files of the process either."""
 REQUEST_S = 10.0
-"""A connection on which no request has come whole for so long is closed."""
+"""A connection on which no request has come whole for so long is closed; one over TLS also if it has not come about by then."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,16 @@ class Listening:
     token_file: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """Gives up a handshake of TLS after REQUEST_S: uvicorn has no option for it, and asyncio waits a minute."""
+
+    async def create_server(self, *arguments: Any, **options: Any) -> asyncio.Server:
+        """As every loop does it."""
+        if options.get("ssl") is not None:
+            options["ssl_handshake_timeout"] = REQUEST_S
+        return await super().create_server(*arguments, **options)
 
 
 class Server:
@@ -75,6 +87,7 @@ class Server:
         self._config = config = uvicorn.Config(
             make_app(sidecar, lambda: self._token, self._closing),
             http=_bounded(),
+            loop=f"{__name__}:{Loop.__name__}",
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -82,6 +95,8 @@ class Server:
             timeout_graceful_shutdown=1,
             **self._tls,
         )
+        # here and not in the thread: what is read again must be there
+        config.load()
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, name="http", daemon=True)
         self._thread.start()
@@ -89,13 +104,12 @@ class Server:
     def reload(self) -> None:
         """Read token, certificate and key again, for whoever asks from now on. Raises SourceError, and what was stays."""
         listening = self._listening
-        if listening.token_file is not None:
-            self._token = _read_token(listening.token_file)
+        token = _read_token(listening.token_file)
         if self._config.ssl is not None and listening.certificate is not None and listening.key is not None:
             # One that does not fit would leave a context without any, so that another tries first.
-            _load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), listening.certificate, listening.key)
-            if self._config.ssl is not None:
-                _load_certificate(self._config.ssl, listening.certificate, listening.key)
+            for context in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self._config.ssl):
+                _load_certificate(context, listening.certificate, listening.key)
+        self._token = token
 
     def close(self) -> None:
         """Let the pages go, and the address."""
@@ -122,28 +136,43 @@ def _bounded() -> type:
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Bounded(H11Protocol):
-        awaited = False
+        timer: asyncio.TimerHandle | None = None
+        asked = 0.0
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            self.asked = self.loop.time()
+            self._await()
             if len(self.connections) > CONNECTIONS:
-                transport.abort()
-            self._await(self.cycle)
+                # The newcomer asks for nothing yet either, and is the last of these.
+                every: set[Any] = self.connections
+                idle = (other for other in every if other.cycle is None or other.cycle.response_complete)
+                min(idle, key=lambda other: other.asked).give_way()
+
+        def connection_lost(self, error: Exception | None) -> None:
+            self._await_no_more()
+            super().connection_lost(error)
 
         def data_received(self, data: bytes) -> None:
-            if self.cycle is not None and self.cycle.response_complete:
-                self._await(self.cycle)
+            before = self.cycle
+            if self.timer is None and before is not None and before.response_complete:
+                self._await()
             super().data_received(data)
+            if self.cycle is not before:
+                self.asked = self.loop.time()
+                self._await_no_more()
 
-        def _await(self, last: Any) -> None:
-            if not self.awaited:
-                self.awaited = True
-                self.loop.call_later(REQUEST_S, self._close_unless_asked, last)
+        def give_way(self) -> None:
+            self.connections.discard(self)
+            self.transport.abort()
 
-        def _close_unless_asked(self, last: Any) -> None:
-            self.awaited = False
-            if self.cycle is last:
-                self.transport.abort()
+        def _await(self) -> None:
+            self.timer = self.loop.call_later(REQUEST_S, self.give_way)
+
+        def _await_no_more(self) -> None:
+            if self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
 
     return Bounded
 

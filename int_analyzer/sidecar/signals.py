@@ -6,7 +6,8 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -14,8 +15,9 @@ _STOP = (signal.SIGTERM, signal.SIGINT)
 
 
 class Signals:
-    """While inside `with`, SIGTERM and SIGINT stop a wait, SIGHUP calls `on_reload`. For the main thread.
+    """While inside `with`, SIGHUP calls `on_reload` from the next wait on, and inside `with` of `stops`, SIGTERM and SIGINT stop a wait.
 
+    What takes long before the first wait can so be ended, and told to read again, at any time. For the main thread.
     A reader or a browser that goes away is an error of that write, not the end of the process (SIGPIPE).
     """
 
@@ -28,8 +30,7 @@ class Signals:
         self._arrived.setblocking(False)
         self._wakeup.setblocking(False)
         self._fd_before = signal.set_wakeup_fd(self._wakeup.fileno())
-        for number in (*_STOP, signal.SIGHUP):
-            self._before[number] = signal.signal(number, _leave_to_wait)
+        self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, _leave_to_wait)
         self._before[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         return self
 
@@ -39,6 +40,16 @@ class Signals:
         signal.set_wakeup_fd(self._fd_before)
         self._arrived.close()
         self._wakeup.close()
+
+    @contextmanager
+    def stops(self) -> Iterator[None]:
+        """Leave SIGTERM and SIGINT to the wait."""
+        before = {number: signal.signal(number, _leave_to_wait) for number in _STOP}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def stopping(self, seconds: float) -> bool:
         """Wait so many seconds: whether somebody asked to stop meanwhile."""
