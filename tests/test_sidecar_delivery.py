@@ -254,6 +254,9 @@ def test_what_is_wrong_is_told_without_the_secrets_of_the_address(receiver: Rece
     outbox.close()
     with pytest.raises(SourceError, match=r"https://host: an address to send to is .* without user and password"):
         checked_url("https://me:secret@host/secret")
+    for address in ("host/secret", "me:secret@host/secret", "host?token=secret", "host/secret?to=http://host/"):
+        with pytest.raises(SourceError, match=r"^host: an address to send to is"):
+            checked_url(address)
 
 
 def test_a_name_is_looked_up_anew_for_every_post(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,6 +162,31 @@ def test_many_findings_at_once_are_written_by_one_thread_and_what_is_too_many_is
     assert len(writing) == 1 and (recorder.faults, recorder.fault) == (100 - WAITING, "")
 
 
+def test_packets_of_findings_that_wait_are_bounded_and_those_of_several_count_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder(tmp_path)
+    _, events = replayed(in_turn(CONGESTED))
+    piece, let = recorder_piece(), threading.Event()
+    monkeypatch.setattr(recorder_module, "WAITING_BYTES", 3 * len(piece.data))
+    recorder._write_recording = lambda *_: let.wait(30)  # type: ignore[method-assign, assignment, return-value]
+
+    def find(several: int) -> int:
+        recorder.take([Event("start", 0, {**events[0].finding, "id": str(number)}) for number in range(several)])
+        recorder.reach(1 << 62)
+        return recorder.faults
+
+    try:
+        recorder._pieces.append(piece)
+        # one is being written
+        assert find(6) == 0
+        for lost in (0, 0, 1, 2):
+            recorder._pieces[0] = piece._replace(data=bytes(bytearray(piece.data)))
+            assert find(1) == lost
+        assert recorder.fault.endswith("findings to be recorded first: 1 finding not recorded")
+    finally:
+        let.set()
+        recorder.close()
+
+
 @pytest.mark.parametrize("error", [pyarrow.ArrowInvalid("not utf-8"), CaptureError("x.pcapng", 8, "no block")])
 def test_a_recording_that_cannot_be_decoded_is_counted_and_the_next_is_written(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -149,4 +149,6 @@ def checked_url(url: str) -> str:
 def place(url: str) -> str:
     """Scheme, host and port of an address: its path may be a secret, and what is wrong is told to whoever asks /healthz."""
     scheme, colon, rest = url.partition("://")
+    if not (colon and scheme.isalnum()):
+        scheme, colon, rest = "", "", url
     return scheme + colon + rest.partition("/")[0].partition("?")[0].rpartition("@")[2]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -33,8 +33,8 @@ KEPT_BYTES = 64 << 20
 """Bytes of packets that are kept in memory; the oldest give way."""
 LARGEST_BYTES = 32 << 20
 """A recording ends here, whatever follows."""
-WAITING = 16
-"""Findings that wait to be recorded, each with the packets of then."""
+WAITING, WAITING_BYTES = 16, 4 * KEPT_BYTES
+"""Findings that wait to be recorded, each with the packets of then; with so many bytes of these no further one is taken."""
 BUDGET_BYTES = 1 << 30
 """Recordings on disk; the oldest give way."""
 
@@ -111,10 +111,11 @@ class Recorder:
             return
         with self._lock:
             pieces = list(self._pieces)
-            room = WAITING - len(self._waiting)
+            room = WAITING - len(self._waiting) if _bytes_of(self._waiting) < WAITING_BYTES else 0
             self._waiting += [(event, pieces) for event in due[:room]]
             if due[room:]:
-                self._fail(len(due[room:]), f"{WAITING} recordings wait: {figure.things(len(due[room:]), 'finding')} not recorded")
+                waiting, missed = (figure.things(len(these), "finding") for these in (self._waiting, due[room:]))
+                self._fail(len(due[room:]), f"{waiting} to be recorded first: {missed} not recorded")
             if self._writer is None:
                 # a second of Python for a hundred thousand packets: no tick waits for it
                 self._writer = threading.Thread(target=self._work, name="recorder")
@@ -189,6 +190,11 @@ class Recorder:
                 path.unlink(missing_ok=True)
             if recording.with_suffix("").exists():
                 recording.with_suffix("").rmdir()
+
+
+def _bytes_of(waiting: Iterable[tuple[Event, list[Piece]]]) -> int:
+    """Bytes of packets, of which those that several findings have in common count once."""
+    return sum(len(piece.data) for piece in {id(piece): piece for _, pieces in waiting for piece in pieces}.values())
 
 
 def _files_of(recording: Path) -> list[Path]:
