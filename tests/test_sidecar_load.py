@@ -133,7 +133,8 @@ def test_memory_does_not_grow_with_the_packets(measured: Measured) -> None:
 def test_decoding_and_folding_a_packet_costs_less_than_three_times_writing_it_down(measured: Measured) -> None:
     if not measured.tcpdump:
         pytest.skip("needs tcpdump")
-    whole, theirs = (min(costs) / PACKETS * 1e9 for costs in (measured.sidecar, measured.tcpdump))
+    # what the sidecar says of itself is a mean, too
+    whole, theirs = (sum(costs) / len(costs) / PACKETS * 1e9 for costs in (measured.sidecar, measured.tcpdump))
     decode, fold = map(int, re.findall(r"(\d+) ns to", measured.said))
     print(f"sidecar {decode} + {fold} ns a packet, with all that it does every second {whole:.0f} ns; tcpdump -w {theirs:.0f} ns")
     assert decode + fold < 3 * theirs
