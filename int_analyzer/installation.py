@@ -125,10 +125,10 @@ def _cache() -> Check:
             "kernel cache",
             LACKING,
             f"{folder}: {fault}",
-            "nothing is kept and every long capture compiles anew, for some seconds; INT_ANALYZER_CACHE can name another folder",
+            "nothing is kept and every long capture compiles anew, for about a minute; INT_ANALYZER_CACHE can name another folder",
         )
     if not kept:
-        return Check("kernel cache", GOOD, f"{folder}, empty: the first long capture compiles for some seconds (or run warmup)")
+        return Check("kernel cache", GOOD, f"{folder}, empty: the first long capture compiles for about a minute (or run warmup)")
     broken = sorted(name for name, loadable in kept.items() if not loadable)
     if broken:
         found = f"{folder}: {', '.join(broken)} cannot be loaded"
