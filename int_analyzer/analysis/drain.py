@@ -41,8 +41,10 @@ class Drains:
         measured = self._measured(congestion)
         if measured is None:
             return None
-        empty = self._when_empty(congestion)
-        depth, waited = (float(values.sum()) for values in self._sums(congestion, congestion.rows if rows is None else rows, empty or 0.0))
+        empty, buckets = self._when_empty(congestion), self.view.buckets
+        rows = self._with_both(congestion.rows if rows is None else rows)
+        depth = float(buckets.depth_sum[rows].sum())
+        waited = float((buckets.latency_sum[rows] - buckets.latency_count[rows] * (empty or 0.0)).sum())
         share = measured * depth / waited if waited > 0 else None
         return share if share is None or empty is not None or share >= FULL else None
 
@@ -54,13 +56,10 @@ class Drains:
             return None
         return 8e9 * float(units.depth_factor[queue]) / float(units.latency_factor[queue]) / speed
 
-    def _sums(self, congestion: Congestion, rows: Any, empty: float) -> tuple[Any, Any]:
-        """Depth and wait of the packets of each bucket, raw; `empty` is the latency of an empty queue."""
+    def _with_both(self, rows: Any) -> Any:
+        """Of these buckets those of whose packets all have both: a sum of one over the packets of the other would be no mean."""
         buckets = self.view.buckets
-        # Packets with both: a sum of one over the packets of the other would be no mean.
-        both = buckets.depth_count[rows] == buckets.latency_count[rows]
-        waited = buckets.latency_sum[rows] - buckets.latency_count[rows] * empty
-        return np.where(both, buckets.depth_sum[rows], 0.0), np.where(both, waited, 0.0)
+        return rows[buckets.depth_count[rows] == buckets.latency_count[rows]]
 
     def _when_empty(self, congestion: Congestion) -> float | None:
         """Latency where nothing waits, raw: the lowest of the queue, unless it is never nearly empty, else of those of its node that are.
@@ -82,8 +81,8 @@ class Drains:
 
         It lies between 0 and the lowest latency, or else the line is not that of a queue: how far it is off counts as its error.
         """
-        buckets, rows = self.view.buckets, congestion.rows
-        rows = rows[(buckets.depth_count[rows] == buckets.latency_count[rows]) & (buckets.depth_count[rows] > 0)]
+        buckets, rows = self.view.buckets, self._with_both(congestion.rows)
+        rows = rows[buckets.depth_count[rows] > 0]
         count = buckets.depth_count[rows].astype(np.float64)
         depth, latency = buckets.depth_sum[rows] / count, buckets.latency_sum[rows] / count
         if len(rows) < FIT_BUCKETS or float(np.ptp(depth)) == 0:
