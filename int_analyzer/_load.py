@@ -204,3 +204,19 @@ def column_get() -> Any:
         return types.int64(arena, column, types.int64), codegen
 
     return get
+
+
+def expected(value: bool) -> Any:
+    """(condition) -> the same: llvm.expect, which tells the compiler how a branch goes nearly always."""
+
+    @intrinsic
+    def expect(typingctx: Any, condition: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            bit = ir.IntType(1)
+            function_type = ir.FunctionType(bit, [bit, bit])
+            function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.expect.i1")
+            return builder.call(function, [arguments[0], bit(int(value))])
+
+        return types.boolean(types.boolean), codegen
+
+    return expect

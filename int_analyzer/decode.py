@@ -30,6 +30,7 @@ from int_analyzer.columns import (
 )
 from int_analyzer.packet import decode_packet
 from int_analyzer.settings import default_settings
+from int_analyzer.usual import usual_packet
 from int_analyzer.wire.read import Buffer
 
 STOP_FULL, STOP_CONTROL, STOP_DAMAGE = 0, records.NEEDS_CONTROL, records.IS_DAMAGED
@@ -37,6 +38,10 @@ STOP_FULL, STOP_CONTROL, STOP_DAMAGE = 0, records.NEEDS_CONTROL, records.IS_DAMA
 
 _ROWS_PER_PACKET = 256
 """The most hops or options of one packet: 252 INT hops of one word and the report's own, 254 IOAM nodes, 64 options."""
+
+
+_NOT_USUAL, _LOOK_AGAIN = 8, 256
+"""After so many packets in a row that were not usual, only one in so many is tried as one: all packets of a port may be reports."""
 
 
 @kernel
@@ -66,7 +71,7 @@ def decode_batch(
     hop_capacity = HOPS_PER_BATCH - _ROWS_PER_PACKET
     option_capacity = OPTIONS_PER_BATCH - _ROWS_PER_PACKET
     reason = STOP_FULL
-    row, first_parts = 0, 0
+    row, first_parts, unusual = 0, 0, 0
     while row < capacity and counts[N_HOPS] <= hop_capacity and counts[N_OPTIONS] <= option_capacity:
         if record[records.NEXT_REPORT] == 0:
             found = next_record(buffer, position, stop, framing, interfaces, record)
@@ -81,7 +86,14 @@ def decode_batch(
             record[records.PART] += 1
             record[records.REPORT] = record[records.NEXT_REPORT]
             record[records.NEXT_REPORT] = 0
-        decode_packet(buffer, record, settings, columns, counts, row)
+        read = False
+        if unusual < _NOT_USUAL or row % _LOOK_AGAIN == 0:
+            options = counts[N_OPTIONS]
+            read = usual_packet(buffer, record, settings, columns, counts, row)
+            counts[N_OPTIONS] = counts[N_OPTIONS] if read else options
+            unusual = 0 if read else unusual + 1
+        if not read:
+            decode_packet(buffer, record, settings, columns, counts, row)
         position = record[records.NEXT_RECORD]
         row += 1
     counts[N_PACKETS] = row

@@ -13,23 +13,23 @@ import numpy as np
 from int_analyzer._jit import inlined
 from int_analyzer.capture import records
 from int_analyzer.carried import bit_of, geneve_options, ipv6_options, is_among, shims
-from int_analyzer.columns import N_HOPS, N_MIRRORS, N_REPORTS, N_ROCE, get, put
+from int_analyzer.columns import N_HOPS, N_MIRRORS, N_REPORTS, get, put
+from int_analyzer.finish import finish, without_ip, without_telemetry
 from int_analyzer.formats import int_md, roce
-from int_analyzer.formats.hop import repeated, report_hop
+from int_analyzer.formats.hop import report_hop
 from int_analyzer.formats.hpcc import hpcc as read_hpcc
 from int_analyzer.formats.ifa import ifa as read_ifa
 from int_analyzer.formats.int_carried import IN_GRE, int_carried
 from int_analyzer.formats.int_md import LOCATED_BY_STRUCTURE
 from int_analyzer.formats.int_md import int_md as read_int
-from int_analyzer.formats.integrity import verify
+from int_analyzer.formats.integrity import roce as read_roce
 from int_analyzer.formats.mri import mri as read_mri
 from int_analyzer.formats.report import forget_outside
 from int_analyzer.formats.report import report as read_report
-from int_analyzer.formats.roce import bth as read_bth
 from int_analyzer.formats.roce import plausible as plausible_bth
 from int_analyzer.formats.tcp_int import tcp_int as read_tcp_int
 from int_analyzer.payload import int_in_tcp, of_role, payload
-from int_analyzer.schema import ABSENT8, ABSENT16, ABSENT32, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_MRI, FORMAT_NONE, FORMAT_ROCE
+from int_analyzer.schema import ABSENT8, ABSENT16, ABSENT32, FORMAT_MRI, FORMAT_NONE, FORMAT_ROCE
 from int_analyzer.settings import HPCC_LAYOUT, HPCC_NS3, ICRC_SAMPLE, TCP_INT
 from int_analyzer.status import STATUS_CODE, STATUSES, WARNING_BIT
 from int_analyzer.wire import ethernet as ethernet_layer
@@ -39,6 +39,7 @@ from int_analyzer.wire.ip import extension, ipv4, ipv6, is_extension, mri_option
 from int_analyzer.wire.mirror import erspan, lumina
 from int_analyzer.wire.read import Buffer, u8, u16
 from int_analyzer.wire.tunnel import GPE_UNKNOWN, GRE_UNKNOWN, geneve, gre, nsh, of_gpe_role, of_nsh_protocol, vxlan, vxlan_gpe
+from int_analyzer.wire.udp import udp as read_udp
 
 OK = STATUS_CODE["ok"]
 NOT_UDP = STATUS_CODE["not-udp"]
@@ -144,63 +145,43 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
                 status, status_at = MRI_LENGTH, wrong
         elif kind == _UDP:
             udp = at
-            length = u16(buffer, at + 4) if limit - at >= 8 else 0
-            if limit - at < 8:
-                kind, bad, bad_at = _END, UDP_TRUNCATED, at
+            bad, at, limit, declared, odd, source_port, destination_port = read_udp(buffer, at, limit, declared, skip, first_fragment != 0)
+            warnings |= odd
+            if bad != OK:
+                kind, bad_at = _END, at
+                continue
+            skip = 0
+            if behind_int:
+                kind = of_role(settings.port_roles[destination_port])
             else:
-                source_port, destination_port = u16(buffer, at), u16(buffer, at + 2)
-                if length < 8:
-                    kind, bad, bad_at = _END, UDP_LENGTH, at
-                else:
-                    end = at + length
-                    if skip != 0 and end != declared:
-                        end += skip  # IFA does not count itself in the UDP length
-                    if end > declared and first_fragment == 0:
-                        warnings |= UDP_BEYOND_IP
-                        end = declared
-                    elif end < declared:
-                        warnings |= UDP_SHORT
-                    declared = end
-                    limit = min(limit, end)
-                    at += 8 + skip
-                    skip = 0
-                    if behind_int:
-                        kind = of_role(settings.port_roles[destination_port])
-                    else:
-                        service = get(columns, "packets.dscp", row)
-                        kind, at, located, report_kind = payload(
-                            buffer, at, limit, declared, destination_port, service, in_report, settings
-                        )
+                service = get(columns, "packets.dscp", row)
+                kind, at, located, report_kind = payload(buffer, at, limit, declared, destination_port, service, in_report, settings)
             continue
         elif kind == _BTH:
             kind = _END
             if not in_report or at < limit:
-                bad, bad_at, odd = read_bth(buffer, at, limit, declared, columns, counts[N_ROCE], row)
+                rewritten = tunnels & _TUNNEL_LUMINA != 0
+                restored = behind_int and status == OK
+                bad, bad_at, odd, roce_row = read_roce(
+                    buffer,
+                    network,
+                    udp,
+                    at,
+                    limit,
+                    declared,
+                    destination_port,
+                    first_fragment != 0,
+                    restored,
+                    rewritten,
+                    warnings,
+                    settings.numbers[ICRC_SAMPLE],
+                    columns,
+                    counts,
+                    row,
+                )
                 warnings |= odd
-                if bad != BTH_TRUNCATED:
+                if roce_row != ABSENT32:
                     formats |= 1 << FORMAT_ROCE
-                    roce_row = counts[N_ROCE]
-                    counts[N_ROCE] += 1
-                    # Where IP is shorter than UDP says, what stands at its end is no ICRC: a mirror has cut the packet and mended IP.
-                    rewritten = tunnels & _TUNNEL_LUMINA != 0 or warnings & UDP_BEYOND_IP != 0
-                    share = settings.numbers[ICRC_SAMPLE]
-                    restored = behind_int and status == OK
-                    state = verify(
-                        buffer,
-                        network,
-                        udp,
-                        at,
-                        declared,
-                        destination_port,
-                        first_fragment != 0,
-                        restored,
-                        rewritten,
-                        share,
-                        columns,
-                        row,
-                        roce_row,
-                    )
-                    put(columns, "roce.icrc_check", roce_row, state)
             continue
         elif kind == _IPV6:
             begin = at
@@ -392,48 +373,32 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
             hop, telemetry = first_hop + added, found
 
     if telemetry == FORMAT_NONE:
-        put(columns, "packets.dialect", row, 0)
-        put(columns, "packets.telemetry_flags", row, 0)
-        put(columns, "packets.instructions", row, 0)
-        put(columns, "packets.namespace", row, 0)
-        put(columns, "packets.remaining_hops", row, 0)
-        put(columns, "packets.telemetry_bytes", row, 0)
+        without_telemetry(columns, row)
     if own_hop >= 0:
         if telemetry == FORMAT_NONE:
             telemetry = own_format
         hop += report_hop(columns, own_hop, first_hop, hop, row)
-    by_stack = own_hop < 0 and (telemetry == FORMAT_INT_MD_1 or telemetry == FORMAT_INT_MD_2)
-    if hop - first_hop > 1 and not (by_stack and warnings & NODE_REPEATED == 0):
-        warnings &= ~NODE_REPEATED
-        if repeated(columns, first_hop, hop):
-            warnings |= NODE_REPEATED
     if not has_ip:
-        put(columns, "packets.ip_version", row, 0)
-        put(columns, "packets.src_hi", row, 0)
-        put(columns, "packets.src_lo", row, 0)
-        put(columns, "packets.dst_hi", row, 0)
-        put(columns, "packets.dst_lo", row, 0)
-        put(columns, "packets.protocol", row, 0)
-        put(columns, "packets.dscp", row, 0)
-        put(columns, "packets.ecn", row, 0)
-        put(columns, "packets.ttl", row, 0)
-        put(columns, "packets.ip_id", row, 0)
-        put(columns, "packets.ip_bytes", row, 0)
-    counts[N_HOPS] = hop
-    put(columns, "packets.tunnels", row, tunnels)
-    put(columns, "packets.vlan_id", row, vlan)
-    put(columns, "packets.csig", row, csig)
-    put(columns, "packets.src_port", row, source_port)
-    put(columns, "packets.dst_port", row, destination_port)
-    put(columns, "packets.formats", row, formats)
-    put(columns, "packets.telemetry", row, telemetry)
-    put(columns, "packets.hop_count", row, hop - first_hop)
-    put(columns, "packets.first_hop", row, first_hop)
-    put(columns, "packets.roce_row", row, roce_row)
-    put(columns, "packets.report_count", row, report_count)
-    put(columns, "packets.status", row, status)
-    put(columns, "packets.status_at", row, min(status_at - start, 65535) if status != OK else 0)
-    put(columns, "packets.warnings", row, warnings)
+        without_ip(columns, row)
+    finish(
+        columns,
+        counts,
+        row,
+        tunnels,
+        vlan,
+        csig,
+        source_port,
+        destination_port,
+        formats,
+        telemetry,
+        own_hop >= 0,
+        hop,
+        roce_row,
+        report_count,
+        status,
+        status_at - start if status != OK else 0,
+        warnings,
+    )
 
 
 @inlined

@@ -18,13 +18,13 @@ from int_analyzer.wire.read import Buffer
 LINK, ETHERNET, MPLS, IPV4, IPV6, EXTENSION = "link", "ethernet", "mpls", "ipv4", "ipv6", "extension"
 GRE, ERSPAN, VXLAN, VXLAN_GPE, GENEVE, NSH, LUMINA = "gre", "erspan", "vxlan", "vxlan_gpe", "geneve", "nsh", "lumina"
 PAYLOAD, INT_IN_TCP, INT, INT_CARRIED = "payload", "int_in_tcp", "read_int", "int_carried"
-MRI, IOAM_SHIM, IOAM, IFA, HPCC, TCP_INT, BTH = "read_mri", "ioam_shim", "ioam", "read_ifa", "read_hpcc", "read_tcp_int", "read_bth"
+MRI, IOAM_SHIM, IOAM, IFA, HPCC, TCP_INT, BTH = "read_mri", "ioam_shim", "ioam", "read_ifa", "read_hpcc", "read_tcp_int", "bth"
 REPORT_05, REPORT_1, REPORT_2, REPORT_HOP = "report_05", "report_1", "report_2", "report_hop"
 LAYERS = frozenset((
     *(LINK, ETHERNET, MPLS, IPV4, IPV6, EXTENSION, GRE, ERSPAN, VXLAN, VXLAN_GPE, GENEVE, NSH, LUMINA, PAYLOAD, INT_IN_TCP, INT),
     *(INT_CARRIED, MRI, IOAM_SHIM, IOAM, IFA, HPCC, TCP_INT, BTH, REPORT_05, REPORT_1, REPORT_2, REPORT_HOP),
 ))  # fmt: skip
-_WALKS = frozenset(("ipv6_options", "geneve_options", "shims", IOAM_SHIM, "read_report"))
+_WALKS = frozenset(("ipv6_options", "geneve_options", "shims", IOAM_SHIM, "read_report", "read_roce"))
 """Functions that call layers themselves."""
 
 Watch = Callable[[str, Callable[..., Any]], Callable[..., Any]]

@@ -55,6 +55,20 @@ _FRACTION = WARNING_BIT["timestamp-fraction"]
 _SHORT = WARNING_BIT["captured-short"]
 
 
+_AHEAD, _RING_AHEAD = 4, 2
+"""How many records of the size of this one ahead are asked for."""
+
+
+@inlined
+def _ask_for(buffer: Buffer, at: int, size: int) -> None:
+    """Ask for the headers of a record at `at`, and for its end, where the ICRC stands."""
+    prefetch(buffer, at)
+    prefetch(buffer, at + 64)
+    prefetch(buffer, at + 128)
+    prefetch(buffer, at + 192)
+    prefetch(buffer, at + size - 4)
+
+
 @inlined
 def next_record(buffer: Buffer, position: int, stop: int, framing: Any, interfaces: Any, record: Any) -> int:
     """Find the record at `position` and fill `record`; returns IS_RECORD, NEEDS_MORE, NEEDS_CONTROL or IS_DAMAGED.
@@ -85,9 +99,7 @@ def _pcap_record(buffer: Buffer, position: int, stop: int, framing: Any, interfa
     following = position + 16 + captured
     if following > stop:
         return NEEDS_MORE
-    prefetch(buffer, following + 4 * (captured + 16))
-    prefetch(buffer, following + 4 * (captured + 16) + 64)
-    prefetch(buffer, following + 4 * (captured + 16) + 128)
+    _ask_for(buffer, following + _AHEAD * (captured + 16), captured + 16)
     warnings = 0
     nanoseconds = interfaces[0, INTERFACE_RESOLUTION] == 9
     if fraction >= (1000000000 if nanoseconds else 1000000):
@@ -133,9 +145,7 @@ def _ring_record(buffer: Buffer, position: int, stop: int, framing: Any, interfa
     if step % 8 != 0 or data < position + RING_HEADER or data + captured > following or following > stop:
         record[DAMAGE] = DAMAGE_RECORD_LENGTH
         return IS_DAMAGED
-    prefetch(buffer, following + 2 * step)
-    prefetch(buffer, following + 2 * step + 64)
-    prefetch(buffer, following + 2 * step + 128)
+    _ask_for(buffer, following + _RING_AHEAD * step, step)
     record[DATA] = data
     record[CAPTURED] = captured
     record[ORIGINAL] = original
@@ -169,6 +179,7 @@ def _pcapng_record(buffer: Buffer, position: int, stop: int, framing: Any, inter
         if block == ENHANCED_PACKET or block == SIMPLE_PACKET or block == OLD_PACKET:
             break
         position += length
+    _ask_for(buffer, position + (1 + _AHEAD) * length, length)
     minimum = 16 if block == SIMPLE_PACKET else 32
     if length < minimum:
         record[DAMAGE] = DAMAGE_BLOCK_LENGTH

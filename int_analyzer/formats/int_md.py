@@ -18,6 +18,7 @@ from int_analyzer.formats.int_stack import OK, STACK_TRUNCATED, domain_data, sta
 from int_analyzer.schema import ABSENT8, FORMAT_INT_05, FORMAT_INT_MD_1, FORMAT_INT_MD_2, FORMAT_INT_MX
 from int_analyzer.settings import INT_DIALECT, ROLE_INT
 from int_analyzer.status import STATUS_CODE, WARNING_BIT
+from int_analyzer.wire.branch import unlikely
 from int_analyzer.wire.read import Buffer, u8, u16, u32
 
 TYPE_HOP_BY_HOP, TYPE_DESTINATION, TYPE_MX = 1, 2, 3
@@ -109,66 +110,66 @@ def int_md(
     Fills the packet's telemetry columns and rows of hops from `hop` on, if the checks pass (hops added ≥ 0). The payload may be followed
     although the status is not OK.
     """
-    if limit - at < 4:
+    if unlikely(limit - at < 4):
         return SHIM_TRUNCATED, at, 0, -1, 0, 0, port, 0
     first = u8(buffer, at)
     layout, kind, npt = 2, first >> 4, (first >> 2) & 3
     length = u8(buffer, at + 1)
     payload, begin = at + 4 + 4 * length, at + 16
-    if first == TYPE_HOP_BY_HOP or first == TYPE_DESTINATION:
+    if unlikely(first == TYPE_HOP_BY_HOP or first == TYPE_DESTINATION):
         layout, kind, npt = 1, first, 0
         length = u8(buffer, at + 2)
         payload, begin = at + 4 * length, at + 12
-    if kind < TYPE_HOP_BY_HOP or kind > TYPE_MX:
+    if unlikely(kind < TYPE_HOP_BY_HOP or kind > TYPE_MX):
         return SHIM_TYPE, at, 0, -1, 0, 0, port, 0
-    if npt == 3:
+    if unlikely(npt == 3):
         return NPT_RESERVED, at, 0, -1, 0, 0, port, 0
     least = 3 if kind != TYPE_DESTINATION else (1 if layout == 1 else 0)
-    if length < least:
+    if unlikely(length < least):
         return TOO_SMALL, at, 0, -1, 0, 0, port, 0
-    if payload > declared:
+    if unlikely(payload > declared):
         return BEYOND_UDP, at, 0, -1, 0, 0, port, 0
     original, warnings = port, 0
     written_npt = npt
     if located == LOCATED_BY_DSCP or located == LOCATED_BY_MARKER:
-        if npt != 0:
+        if unlikely(npt != 0):
             warnings |= NPT_CONTRADICTS
         npt = 0
     elif npt == 1:
         original = u16(buffer, at + 2)
     elif npt == 0 and located == LOCATED_BY_PORT and layout == 2:
         warnings |= NPT_CONTRADICTS
-    if kind == TYPE_DESTINATION:
+    if unlikely(kind == TYPE_DESTINATION):
         return DESTINATION, at, warnings, -1, payload, npt, original, 0
-    if begin > limit:
+    if unlikely(begin > limit):
         return SHIM_TRUNCATED, at, 0, -1, 0, 0, port, 0
     word = u32(buffer, at + 4)
     version = word >> 28
     marker_bytes = 8 if located == LOCATED_BY_MARKER else 0
     configured = settings.numbers[INT_DIALECT]
-    if layout == 1 and (version > 1 or (configured >= 1 and LAYOUT[configured] == LAYOUT_05)):
+    if unlikely(layout == 1 and (version > 1 or (configured >= 1 and LAYOUT[configured] == LAYOUT_05))):
         dialect = fitting_05(buffer, at, limit, transport, configured)
         if dialect != 0:
             odd, added = int_05(buffer, at, dialect, True, marker_bytes, columns, row, hop)
             return OK, at, odd, added, payload, 0, u16(buffer, payload - 3), FORMAT_INT_05
-    if (layout == 2 and version != 2) or (layout == 1 and version > 1):
+    if unlikely((layout == 2 and version != 2) or (layout == 1 and version > 1)):
         return VERSION_UNKNOWN, at, warnings, -1, payload, npt, original, 0
     found = FORMAT_INT_MD_1 if layout == 1 else (FORMAT_INT_MX if kind == TYPE_MX else FORMAT_INT_MD_2)
-    if npt == 1 and (original == port or settings.port_roles[original] == ROLE_INT):
+    if unlikely(npt == 1 and (original == port or settings.port_roles[original] == ROLE_INT)):
         return PORT_LOOP, at, 0, -1, 0, 0, port, found
     size = payload - at + marker_bytes
-    if npt == 2:
+    if unlikely(npt == 2):
         size += 8
-    if kind == TYPE_MX:
+    if unlikely(kind == TYPE_MX):
         mx(buffer, at, size, columns, row)
         return OK, at, warnings, 0, payload, npt, original, found
     status, status_at, odd, added = stack(buffer, at, begin, payload, layout, limit, settings, columns, row, hop)
-    if status != OK and status != STACK_TRUNCATED:
+    if unlikely(status != OK and status != STACK_TRUNCATED):
         dialect = fitting_05(buffer, at, limit, transport, configured) if layout == 1 else 0
         if dialect != 0:
             odd, added = int_05(buffer, at, dialect, True, marker_bytes, columns, row, hop)
             return OK, at, odd, added, payload, 0, u16(buffer, payload - 3), FORMAT_INT_05
-        if added < 0:
+        if unlikely(added < 0):
             return status, status_at, 0, -1, 0, 0, port, found
     stored = u8(buffer, at + 3) >> 2
     if layout == 2 and u8(buffer, at + 3) == 0:

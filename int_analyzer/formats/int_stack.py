@@ -40,6 +40,7 @@ from int_analyzer.schema import (
 )
 from int_analyzer.settings import INT_DIALECT
 from int_analyzer.status import STATUS_CODE, WARNING_BIT
+from int_analyzer.wire.branch import likely, unlikely
 from int_analyzer.wire.read import Buffer, u16, u32, u64
 
 FLAG_DISCARD, FLAG_EXCEEDED, FLAG_MTU, FLAG_COPY = 1, 2, 4, 8
@@ -96,41 +97,41 @@ def stack(
     if layout == 2:
         domain = u16(buffer, at + 10)
         flags = ((word >> 27) & 1) | ((word >> 25) & 2) | ((word >> 23) & 4)
-        if u16(buffer, at + 12) != 0:
-            if domain == 0:
+        if unlikely(u16(buffer, at + 12) != 0):
+            if unlikely(domain == 0):
                 warnings |= DOMAIN_DEFAULT
             source_only, domain_words = domain_data(domain, settings)
     else:
         flags = ((word >> 23) & 2) | ((word >> 21) & 4) | ((word >> 22) & 8)
-    if size > 0 and instructions == 0:
+    if unlikely(size > 0 and instructions == 0):
         return BITMAP_ZERO, at, 0, -1
     hop_bytes = 4 * hop_words
     rest, count = size, 0
-    if hop_bytes == 0:
-        if size != 0 and size != source_only:
+    if unlikely(hop_bytes == 0):
+        if unlikely(size != 0 and size != source_only):
             return HOP_LENGTH_ZERO, at, 0, -1
         rest = 0
     else:
-        if size >= source_only and (size - source_only) % hop_bytes == 0:
+        if likely(size >= source_only and (size - source_only) % hop_bytes == 0):
             rest = size - source_only
         elif size % hop_bytes != 0:
             return NOT_WHOLE_HOPS, at, 0, -1
         count = rest // hop_bytes
 
     dialect, reserved_words, readings = (_SPECIFICATION_2 if layout == 2 else _SPECIFICATION_1), 1, 1
-    if (
+    if unlikely(
         words_per_hop(instructions, 1 if layout == 1 else 2, 2) + domain_words != hop_words
         or instructions & 0x02FE != 0
         or version != layout
         or settings.numbers[INT_DIALECT] >= 1
     ):
         dialect, reserved_words, readings = fitting(layout, version, instructions, hop_words, domain_words, settings.numbers[INT_DIALECT])
-        if readings > 1:
+        if unlikely(readings > 1):
             warnings |= DIALECT_AMBIGUOUS
     whole = count
-    if begin + rest > limit:
+    if unlikely(begin + rest > limit):
         whole = max(0, (limit - begin) // hop_bytes)
-    if dialect > _SPECIFICATION_1 and layout == 2 and FLAGS_AT[dialect] != FLAGS_AT[_SPECIFICATION_2]:
+    if unlikely(dialect > _SPECIFICATION_1) and layout == 2 and FLAGS_AT[dialect] != FLAGS_AT[_SPECIFICATION_2]:
         shifted = word << (FLAGS_AT[dialect] - FLAGS_AT[_SPECIFICATION_2])
         flags = ((shifted >> 27) & 1) | ((shifted >> 25) & 2) | ((shifted >> 23) & 4)
     put(columns, "packets.telemetry_flags", row, flags)
@@ -138,11 +139,11 @@ def stack(
     put(columns, "packets.namespace", row, domain)
     put(columns, "packets.remaining_hops", row, word & 0xFF)
     put(columns, "packets.dialect", row, dialect)
-    if flags & FLAG_EXCEEDED != 0:
+    if unlikely(flags & FLAG_EXCEEDED != 0):
         warnings |= HOP_EXCEEDED
-    if flags & FLAG_MTU != 0:
+    if unlikely(flags & FLAG_MTU != 0):
         warnings |= MTU_EXCEEDED
-    if dialect == 0:
+    if unlikely(dialect == 0):
         cut = HOP_TRUNCATED_PATH if whole < count else 0
         for i in range(whole):
             put(columns, "hops.packet", hop + i, row)
@@ -151,7 +152,7 @@ def stack(
         if whole == 0:
             put(columns, "hops.hop", hop, count)
         return HOP_LENGTH_MISMATCH, at, warnings, whole
-    if dialect > _SPECIFICATION_1:
+    if unlikely(dialect > _SPECIFICATION_1):
         warnings |= DIALECT_USED
     spare = instructions & (RESERVED_1 if layout == 1 else RESERVED_2)
     spare_words = bits_set(spare) * reserved_words + (instructions & 1)
@@ -170,10 +171,10 @@ def stack(
         hop,
         row,
     )
-    if dialect > _SPECIFICATION_1 and UNUSED[dialect] & _LATENCY_ITEM != 0:
+    if unlikely(dialect > _SPECIFICATION_1) and UNUSED[dialect] & _LATENCY_ITEM != 0:
         for out in range(hop, hop + whole):
             put(columns, "hops.present", out, get(columns, "hops.present", out) & ~HAS_LATENCY)
-    if whole < count:
+    if unlikely(whole < count):
         if whole == 0:
             put(columns, "hops.hop", hop, count)
         return STACK_TRUNCATED, begin + whole * hop_bytes, warnings, whole
@@ -211,18 +212,18 @@ def _fill(
         if instructions & 0x8000 != 0:
             node = u32(buffer, at)
             at += 4
-            if node != ONES_4:
+            if likely(node != ONES_4):
                 put(columns, "hops.node_id", out, node)
                 present |= _NODE_BITS
                 bit = 1 << ((node ^ (node >> 6) ^ (node >> 13)) & 63)
-                if seen & bit != 0:
+                if unlikely(seen & bit != 0):
                     warnings |= MAYBE_REPEATED
                 seen |= bit
         if instructions & 0x4000 != 0:
             ports = u32(buffer, at)
             at += 4
             busy |= ports
-            if ports != ONES_4:
+            if likely(ports != ONES_4):
                 put(columns, "hops.ingress_port", out, ports >> 16)
                 put(columns, "hops.egress_port", out, ports & 0xFFFF)
                 present |= _PORT_BITS
@@ -230,30 +231,30 @@ def _fill(
             latency = u32(buffer, at)
             at += 4
             busy |= latency
-            if latency != ONES_4:
+            if likely(latency != ONES_4):
                 put(columns, "hops.hop_latency_raw", out, latency)
                 present |= HAS_LATENCY
         if instructions & 0x1000 != 0:
             queue = u32(buffer, at)
             at += 4
             busy |= queue
-            if queue != ONES_4:
+            if likely(queue != ONES_4):
                 put(columns, "hops.queue_id", out, queue >> 24)
                 put(columns, "hops.queue_depth_raw", out, queue & 0xFFFFFF)
                 present |= _QUEUE_BITS
         if instructions & 0x0800 != 0:
             time, at, absent = _time(buffer, at, time_words)
             busy |= time
-            if not absent:
+            if likely(not absent):
                 put(columns, "hops.ingress_time_raw", out, time)
                 present |= HAS_INGRESS_TIME
         if instructions & 0x0400 != 0:
             time, at, absent = _time(buffer, at, time_words)
             busy |= time
-            if not absent:
+            if likely(not absent):
                 put(columns, "hops.egress_time_raw", out, time)
                 present |= HAS_EGRESS_TIME
-        if instructions & 0x03FF != 0:
+        if unlikely(instructions & 0x03FF != 0):
             if instructions & 0x0200 != 0:
                 if level2_words == 2:
                     ingress, egress = u32(buffer, at), u32(buffer, at + 4)
@@ -280,14 +281,14 @@ def _fill(
                 queue = u32(buffer, at)
                 at += 4
                 busy |= queue
-                if queue != ONES_4:
+                if likely(queue != ONES_4):
                     put(columns, "hops.buffer_id", out, queue >> 24)
                     put(columns, "hops.buffer_depth_raw", out, queue & 0xFFFFFF)
                     present |= HAS_BUFFER
             for _ in range(spare_words):
                 busy |= u32(buffer, at)
                 at += 4
-        if busy == 0 and instructions & 0x6C00 != 0:
+        if unlikely(busy == 0 and instructions & 0x6C00 != 0):
             warnings |= METADATA_ZERO
         put(columns, "hops.present", out, present)
     return warnings

@@ -9,13 +9,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from int_analyzer._jit import kernel
-from int_analyzer.columns import get
-from int_analyzer.formats.roce import OPCODES
-from int_analyzer.schema import HAS_ICRC, ICRC_ALTERED, ICRC_BAD, ICRC_CUT, ICRC_FRAGMENT, ICRC_OK, ICRC_OPCODE, ICRC_UNSAMPLED, ICRC_ZERO
+from int_analyzer._jit import inlined, kernel
+from int_analyzer.columns import N_ROCE, get, put
+from int_analyzer.formats.roce import OPCODES, TRUNCATED, bth
+from int_analyzer.schema import (
+    ABSENT32,
+    HAS_ICRC,
+    ICRC_ALTERED,
+    ICRC_BAD,
+    ICRC_CUT,
+    ICRC_FRAGMENT,
+    ICRC_OK,
+    ICRC_OPCODE,
+    ICRC_UNSAMPLED,
+    ICRC_ZERO,
+)
 from int_analyzer.settings import ICRC_ALL
+from int_analyzer.wire.branch import unlikely
 from int_analyzer.wire.icrc import icrc
 from int_analyzer.wire.read import Buffer
+from int_analyzer.wire.udp import BEYOND_IP
 
 _PSN_FACTOR, _QUEUE_PAIR_FACTOR = 0x9E3779B1, 0x85EBCA77
 """2^32 ÷ the golden ratio spreads successive PSNs evenly; the other is a large odd number."""
@@ -63,3 +76,37 @@ def verify(
     if rewritten or udp - network + 8 != headers or (inserted and not restored):
         return ICRC_ALTERED
     return ICRC_BAD
+
+
+@inlined
+def roce(
+    buffer: Buffer,
+    network: int,
+    udp: int,
+    at: int,
+    limit: int,
+    declared: int,
+    port: int,
+    fragment: bool,
+    restored: bool,
+    rewritten: bool,
+    warnings: int,
+    share: int,
+    columns: Any,
+    counts: Any,
+    packet: int,
+) -> tuple[int, int, int, int]:
+    """RoCEv2 headers at `at` and the state of the ICRC into the next row of roce: (status, where, warnings, row or ABSENT32).
+
+    What the others are, `verify` says. `warnings` are those of the packet so far. Without a whole BTH the row is not used.
+    """
+    row = counts[N_ROCE]
+    bad, bad_at, odd = bth(buffer, at, limit, declared, columns, row, packet)
+    if unlikely(bad == TRUNCATED):
+        return bad, bad_at, odd, ABSENT32
+    counts[N_ROCE] = row + 1
+    # Where IP is shorter than UDP says, what stands at its end is no ICRC: a mirror has cut the packet and mended IP.
+    altered = rewritten or warnings & BEYOND_IP != 0
+    state = verify(buffer, network, udp, at, declared, port, fragment, restored, altered, share, columns, packet, row)
+    put(columns, "roce.icrc_check", row, state)
+    return bad, bad_at, odd, row

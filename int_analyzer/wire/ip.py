@@ -14,6 +14,7 @@ from int_analyzer.wire import layer
 from int_analyzer.wire.read import Buffer, u8, u16, u32, u64
 
 PROTOCOL_IPV4, PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_IPV6, PROTOCOL_GRE = 4, 6, 17, 41, 47
+IPV6_BYTES = 40
 NEXT_HOP_BY_HOP, NEXT_ROUTING, NEXT_FRAGMENT, NEXT_DESTINATION = 0, 43, 44, 60
 
 OPTION_PAD1, OPTION_IOAM, OPTION_IOAM_DIRECT = 0x00, 0x31, 0x11
@@ -139,7 +140,7 @@ def mri_option(buffer: Buffer, at: int, end: int) -> tuple[int, int, int]:
 @inlined
 def ipv6(buffer: Buffer, at: int, limit: int, declared: int, columns: Any, row: int) -> tuple[int, int, int, int, int, int]:
     """IPv6 fixed header: (next header or −1, where it begins, limit, declared, status, warnings). Fills the packet's IP columns."""
-    if limit - at < 40:
+    if limit - at < IPV6_BYTES:
         return -1, at, limit, declared, IPV6_TRUNCATED, 0
     word = u32(buffer, at)
     if word >> 28 != 6:
