@@ -121,20 +121,25 @@ def _loadable(path: Path) -> bool:
     return True
 
 
-def _guard(cache: Any, folder: Path) -> None:
-    """Make a numba cache one that never fails: what cannot be loaded is removed, what cannot be saved is not kept."""
+def _guard(cache: Any, folder: Path, complete: Callable[[], None]) -> None:
+    """Make a numba cache one that never fails: what cannot be loaded is removed, what cannot be saved is not kept.
+
+    `complete` is called before a kernel is compiled that is not in the cache.
+    """
     if not Path(cache.cache_path).is_relative_to(folder):
         # numba found another place after all
         cache.disable()
-        return
     load, save = cache.load_overload, cache.save_overload
 
     def load_overload(*arguments: Any) -> Any:
+        found = None
         try:
-            return load(*arguments)
+            found = load(*arguments)
         except Exception:  # noqa: BLE001 - broken bytes raise anything
             _remove(cache.cache_path)
-            return None
+        if found is None:
+            complete()
+        return found
 
     def save_overload(*arguments: Any) -> None:
         try:
@@ -176,10 +181,13 @@ def _compile(function: types.FunctionType, options: dict[str, Any]) -> Any:
     import numba
 
     namespace = dict(function.__globals__)
-    for name in _names_of(function.__code__):
-        called = namespace.get(name)
-        if isinstance(called, types.FunctionType) and (called in _kernels or called in _replacements):
-            namespace[name] = _callee(called)
+
+    def complete() -> None:
+        for name in _names_of(function.__code__):
+            called = function.__globals__.get(name)
+            if isinstance(called, types.FunctionType) and (called in _kernels or called in _replacements):
+                namespace[name] = _callee(called)
+
     clone = types.FunctionType(function.__code__, namespace, function.__name__, function.__defaults__, function.__closure__)
     clone.__qualname__ = function.__qualname__
     clone.__module__ = function.__module__
@@ -195,7 +203,10 @@ def _compile(function: types.FunctionType, options: dict[str, Any]) -> Any:
     finally:
         numba.config.CACHE_DIR = previous
     if options.get("cache"):
-        _guard(dispatcher._cache, folder)
+        # Machine code from the cache needs none of the hundreds of kernels that are called in it.
+        _guard(dispatcher._cache, folder, complete)
+    else:
+        complete()
     dispatcher.get_call_template = _without_literals(dispatcher.get_call_template)
     return dispatcher
 
