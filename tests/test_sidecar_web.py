@@ -20,7 +20,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs the extra sidecar")
 
-from http_client import Client, answering
+from http_client import Client, answering, certify, needs_openssl
 from prometheus_client import CollectorRegistry, generate_latest
 from test_sidecar import replayed
 from traffic import CONGESTED, HEALTHY, ROOT, in_turn
@@ -208,7 +208,7 @@ def test_with_a_token_everything_but_health_asks_for_it(congested: Sidecar, tmp_
         assert client.get("/api/live", headers={"cookie": answer.headers["set-cookie"].split(";")[0]}).status_code == 200
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+@needs_openssl
 def test_over_tls_the_cookie_is_for_tls_alone(congested: Sidecar, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("correct-horse-battery\n")
     certify(tmp_path)
@@ -217,7 +217,7 @@ def test_over_tls_the_cookie_is_for_tls_alone(congested: Sidecar, tmp_path: Path
         assert client.get("/?token=correct-horse-battery").headers["set-cookie"].endswith("; Secure")
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+@needs_openssl
 def test_token_and_certificate_are_read_again_and_what_does_not_fit_is_refused(congested: Sidecar, tmp_path: Path) -> None:
     def shown() -> str:
         return ssl.get_server_certificate(("127.0.0.1", server.port))
@@ -257,12 +257,6 @@ def test_what_is_refused_on_reload_is_told_and_counted(congested: Sidecar, monke
     monkeypatch.setattr(congested, "on_reload", [])
     congested.reload()
     assert health_of(congested) == ("ok", [])
-
-
-def certify(folder: Path, name: str = "127.0.0.1") -> None:
-    """A certificate and its key in a folder."""
-    made = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN={name}"
-    subprocess.run(made.split(" "), cwd=folder, check=True, capture_output=True)
 
 
 def connected(client: Client) -> socket.socket:
@@ -351,7 +345,7 @@ def test_a_stream_and_a_connection_that_goes_on_asking_outlast_the_wait_for_a_re
         congested.snapshot = before
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+@needs_openssl
 def test_a_handshake_that_does_not_come_is_given_up(congested: Sidecar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "REQUEST_S", 0.5)
     certify(tmp_path)
@@ -361,7 +355,7 @@ def test_a_handshake_that_does_not_come_is_given_up(congested: Sidecar, tmp_path
         assert client.get("/healthz").status_code == 200
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+@needs_openssl
 def test_it_may_be_told_to_read_again_as_soon_as_it_has_started(
     congested: Sidecar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
