@@ -29,7 +29,8 @@ def posting(request: urllib.request.Request, seconds: float) -> Iterator[http.cl
                     # the end of a connection ends a head, too
                     raise TimeoutError
                 yield answer
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            # half an answer can be wrong in every way
             if deadline.over:
                 raise TimeoutError(f"no answer within {seconds:g} s") from error
             raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 import ssl
@@ -19,6 +18,7 @@ pytest.importorskip("prometheus_client", reason="needs the extra sidecar")
 pytest.importorskip("opentelemetry.proto_json", reason="needs opentelemetry-proto-json")
 
 from http_client import certify, needs_openssl
+from http_double import trickling
 from opentelemetry.proto_json.collector.logs.v1.logs_service import ExportLogsServiceRequest
 from opentelemetry.proto_json.collector.metrics.v1.metrics_service import ExportMetricsServiceRequest
 from opentelemetry.proto_json.collector.trace.v1.trace_service import ExportTraceServiceRequest
@@ -208,26 +208,6 @@ def test_a_receiver_that_hangs_keeps_nobody_waiting(receiver: Receiver) -> None:
     assert time.monotonic() - began < 0.15
     assert until(lambda: outbox.sent == 100, 10) and outbox.retried >= 1
     outbox.close()
-
-
-@contextlib.contextmanager
-def trickling(head: bytes, tls: ssl.SSLContext | None = None) -> Iterator[str]:
-    """The address of a receiver that says `head` at once, and then a letter every 50 ms until nobody listens any more."""
-
-    def answer() -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = listener.accept()
-                with contextlib.suppress(OSError), connection if tls is None else tls.wrap_socket(connection, server_side=True) as talk:
-                    talk.recv(1 << 16)
-                    talk.sendall(head)
-                    for _ in range(100):
-                        talk.sendall(b"a")
-                        time.sleep(0.05)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=answer, daemon=True).start()
-        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.mark.parametrize("secure", [False, pytest.param(True, marks=needs_openssl)])
