@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import re
+import select
 import shutil
 import socket
 import ssl
@@ -29,7 +30,9 @@ from int_analyzer.analysis.summary import Port, Quantiles, QueueSummary
 from int_analyzer.cli import main
 from int_analyzer.errors import SourceError
 from int_analyzer.sidecar import assembly, metric
+from int_analyzer.sidecar import connection as connection_module
 from int_analyzer.sidecar import server as server_module
+from int_analyzer.sidecar import web as web_module
 from int_analyzer.sidecar.exposition import Exposition
 from int_analyzer.sidecar.lifetime import BYTES, NODE, PACKETS, PORT
 from int_analyzer.sidecar.page_document import darkest
@@ -286,7 +289,7 @@ def is_closed(connection: socket.socket) -> bool:
 def test_half_a_request_after_an_answer_keeps_its_connection_no_longer_than_the_first(
     congested: Sidecar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "REQUEST_S", 1.5)
+    monkeypatch.setattr(connection_module, "REQUEST_S", 1.5)
     with answering(congested) as client:
         held = [connected(client) for _ in range(3)]
         for connection in held:
@@ -307,7 +310,7 @@ def test_half_a_request_after_an_answer_keeps_its_connection_no_longer_than_the_
 
 
 def test_whoever_asks_for_nothing_gives_way_to_a_newcomer(congested: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "CONNECTIONS", 4)
+    monkeypatch.setattr(connection_module, "CONNECTIONS", 4)
     with answering(congested) as client:
         stream = client.open("/api/stream")
         assert stream.readline() == b"event: tick\n"
@@ -322,13 +325,82 @@ def test_whoever_asks_for_nothing_gives_way_to_a_newcomer(congested: Sidecar, mo
         assert stream.readline().startswith(b"data: ")
 
 
+def is_reset(connection: socket.socket) -> bool:
+    """Wait until the other side gives the connection up, at most three seconds, without reading."""
+    poll = select.poll()
+    poll.register(connection, 0)
+    return bool(poll.poll(3000))
+
+
+def asking_without_reading(client: Client) -> socket.socket:
+    """A connection with requests one behind the other, until no more are taken."""
+    connection = connected(client)
+    connection.settimeout(0.3)
+    with contextlib.suppress(TimeoutError):
+        while True:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 1000)
+    return connection
+
+
+def test_requests_without_end_of_which_no_answer_is_read_are_given_up(congested: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "LIFE_S", 0.5)
+    monkeypatch.setattr(connection_module, "REQUEST_S", 0.5)
+    with answering(congested) as client:
+        with contextlib.closing(asking_without_reading(client)) as connection:
+            assert is_reset(connection)
+        found = samples(client.get("/metrics").text)
+    counts = {reason: found[f'int_analyzer_http_closed_connections_total{{reason="{reason}"}}'] for reason in connection_module.REASONS}
+    assert counts["old"] + counts["unread"] == 1 and counts["silent"] == counts["newcomer"] == 0
+
+
+def test_a_connection_that_always_asks_again_before_it_is_answered_has_an_end_too(
+    congested: Sidecar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "LIFE_S", 0.5)
+    with answering(congested) as client, contextlib.closing(connected(client)) as connection:
+        began, asked = time.monotonic(), 0
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 3)
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - began < 4 and (came := connection.recv(1 << 16)):
+                # what has come is answered with as many more questions
+                asked += came.count(b"HTTP/1.1 200")
+                connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * came.count(b"HTTP/1.1 200"))
+        assert asked > 3 and 0.4 < time.monotonic() - began < 2
+
+
+def test_who_asks_without_reading_gives_way_to_a_newcomer_too(congested: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "CONNECTIONS", 3)
+    with answering(congested) as client, contextlib.ExitStack() as stack:
+        stream = client.open("/api/stream")
+        assert stream.readline() == b"event: tick\n"
+        greedy = [stack.enter_context(contextlib.closing(asking_without_reading(client))) for _ in range(2)]
+        for _ in range(3):
+            assert client.get("/healthz").status_code == 200
+        assert is_reset(greedy[0])
+        assert stream.readline().startswith(b"data: ")
+        assert congested.closed_connections["newcomer"] >= 1
+
+
+def test_a_stream_that_nobody_reads_is_given_up(congested: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "LIFE_S", 0.5)
+    monkeypatch.setattr(web_module, "page_document", lambda _: {"much": "x" * (16 << 20)})
+    with answering(congested) as client, contextlib.closing(connected(client)) as connection:
+        connection.sendall(b"GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        deadline = time.monotonic() + 3
+        while not congested.closed_connections["unread"] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert congested.closed_connections == {"unread": 1, "old": 0, "silent": 0, "newcomer": 0}
+
+
 def test_a_stream_and_a_connection_that_goes_on_asking_outlast_the_wait_for_a_request(
     congested: Sidecar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "REQUEST_S", 0.5)
+    monkeypatch.setattr(connection_module, "REQUEST_S", 0.5)
     with answering(congested) as client:
+        monkeypatch.setattr(connection_module, "LIFE_S", 0.5)
         stream = client.open("/api/stream")
         assert stream.readline() == b"event: tick\n"
+        monkeypatch.setattr(connection_module, "LIFE_S", 60.0)
         with contextlib.closing(connected(client)) as patient:
             for _ in range(3):
                 # in two parts, and slowly
@@ -347,7 +419,7 @@ def test_a_stream_and_a_connection_that_goes_on_asking_outlast_the_wait_for_a_re
 
 @needs_openssl
 def test_a_handshake_that_does_not_come_is_given_up(congested: Sidecar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "REQUEST_S", 0.5)
+    monkeypatch.setattr(connection_module, "REQUEST_S", 0.5)
     certify(tmp_path)
     with answering(congested, certificate=tmp_path / "cert.pem", key=tmp_path / "key.pem") as client:
         with contextlib.closing(connected(client)) as connection:
@@ -375,8 +447,8 @@ def test_it_may_be_told_to_read_again_as_soon_as_it_has_started(
 def test_connections_that_ask_for_nothing_are_closed_and_more_than_there_may_be_too(
     congested: Sidecar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "CONNECTIONS", 4)
-    monkeypatch.setattr(server_module, "REQUEST_S", 0.5)
+    monkeypatch.setattr(connection_module, "CONNECTIONS", 4)
+    monkeypatch.setattr(connection_module, "REQUEST_S", 0.5)
     with answering(congested) as client:
         time.sleep(0.6)
         idle = [socket.create_connection(("127.0.0.1", client.port), 10) for _ in range(8)]

@@ -108,6 +108,14 @@ METRICS = (
     Metric("int_analyzer_stage_runs", COUNTER, ("stage",), "How often each step ran.", "5"),
     Metric("int_analyzer_sink_faults", COUNTER, ("sink",), "Events that could not be delivered.", "one a sink"),
     Metric("int_analyzer_sink_waiting", GAUGE, ("sink",), "Payloads that wait for their receiver.", "one a sink"),
+    Metric(
+        "int_analyzer_http_closed_connections",
+        COUNTER,
+        ("reason",),
+        "Connections to the HTTP server that it closed: silent (no request came whole in time), newcomer (there was no room for another), "
+        "old (a minute; no stream), unread (nobody read the answer).",
+        "4",
+    ),
     Metric("int_analyzer_evidence_answers", COUNTER, (), "Times that counters from outside came; absent if none are asked for."),
     Metric("int_analyzer_evidence_faults", COUNTER, (), "Times that they were asked for and did not come."),
     Metric("int_analyzer_clock_steps", COUNTER, (), "How often the capture clock was set, or nothing came for a minute."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +77,8 @@ class Sidecar:
     and number of runs of what a tick does; reload_faults: what was read again and refused since the start; recent: the last events;
     on_second: called with every second that was closed, and its state; on_notice: called with a line for the log; on_tick: called after a
     tick; on_reload: called to read something again, may raise IntAnalyzerError; concerns: what is wrong with the process for as long as
-    it runs; over: a replay has come to its end; stopped: because somebody asked for it.
+    it runs; closed_connections: how many the HTTP server has closed, by reason; over: a replay has come to its end; stopped: because
+    somebody asked for it.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class Sidecar:
         self.on_tick: list[Callable[[int], None]] = []
         self.on_reload: list[Callable[[], None]] = []
         self.concerns: list[str] = []
+        self.closed_connections: Counter[str] = Counter()
         self.over = False
         self.stopped = False
         self._load = Load()
