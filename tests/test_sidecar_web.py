@@ -325,10 +325,11 @@ def test_whoever_asks_for_nothing_gives_way_to_a_newcomer(congested: Sidecar, mo
         assert stream.readline().startswith(b"data: ")
 
 
-def is_reset(connection: socket.socket) -> bool:
-    """Wait until the other side gives the connection up, at most three seconds, without reading."""
+def is_reset(*connections: socket.socket) -> bool:
+    """Wait until the other side gives one of the connections up, at most three seconds, without reading."""
     poll = select.poll()
-    poll.register(connection, 0)
+    for connection in connections:
+        poll.register(connection, 0)
     return bool(poll.poll(3000))
 
 
@@ -376,7 +377,7 @@ def test_who_asks_without_reading_gives_way_to_a_newcomer_too(congested: Sidecar
         greedy = [stack.enter_context(contextlib.closing(asking_without_reading(client))) for _ in range(2)]
         for _ in range(3):
             assert client.get("/healthz").status_code == 200
-        assert is_reset(greedy[0])
+        assert is_reset(*greedy)
         assert stream.readline().startswith(b"data: ")
         assert congested.closed_connections["newcomer"] >= 1
 
@@ -389,7 +390,7 @@ def test_a_stream_that_nobody_reads_is_given_up(congested: Sidecar, monkeypatch:
         deadline = time.monotonic() + 3
         while not congested.closed_connections["unread"] and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert congested.closed_connections == {"unread": 1, "old": 0, "silent": 0, "newcomer": 0}
+        assert congested.closed_connections == {"unread": 1, "old": 0, "silent": 0, "newcomer": 0, "handshake": 0}
 
 
 def test_a_stream_and_a_connection_that_goes_on_asking_outlast_the_wait_for_a_request(
@@ -425,6 +426,27 @@ def test_a_handshake_that_does_not_come_is_given_up(congested: Sidecar, tmp_path
         with contextlib.closing(connected(client)) as connection:
             assert is_closed(connection)
         assert client.get("/healthz").status_code == 200
+        assert congested.closed_connections["handshake"] == 1
+
+
+@needs_openssl
+def test_of_too_many_handshakes_the_oldest_are_given_up_and_whoever_does_one_is_served(
+    congested: Sidecar, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "HANDSHAKES", 4)
+    certify(tmp_path)
+    with answering(congested, certificate=tmp_path / "cert.pem", key=tmp_path / "key.pem") as client, contextlib.ExitStack() as stack:
+        held = [stack.enter_context(contextlib.closing(connected(client))) for _ in range(12)]
+        for connection in held[:8]:
+            assert is_closed(connection)
+        for connection in held[8:]:
+            connection.settimeout(0.05)
+            assert not is_closed(connection)
+        # the first of these makes room for itself, and leaves it to the others
+        for _ in range(3):
+            assert client.get("/healthz").status_code == 200
+        assert congested.closed_connections["handshake"] == 9
+        assert samples(client.get("/metrics").text)['int_analyzer_http_closed_connections_total{reason="handshake"}'] == 9
 
 
 @needs_openssl

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -15,22 +16,49 @@ REQUEST_S = 10.0
 """A connection on which no request has come whole for so long is closed; one over TLS also if it has not come about by then."""
 LIFE_S = 60.0
 """After so long no further request is taken, and an answer of which nothing is read for so long is given up. A stream lasts."""
+HANDSHAKES = 64
+"""Handshakes of TLS at once; for a further one that which has lasted for longest is given up."""
 ENDLESS = "int_analyzer.endless"
 """Key of a request's scope: its answer is a stream, and may last."""
 
-NEWCOMER, SILENT, OLD, UNREAD = "newcomer", "silent", "old", "unread"
-REASONS = (NEWCOMER, SILENT, OLD, UNREAD)
-"""Why a connection was closed from this side: for a further one, as no request came whole, at the end of its life, as nobody reads."""
+NEWCOMER, SILENT, OLD, UNREAD, HANDSHAKE = "newcomer", "silent", "old", "unread", "handshake"
+REASONS = (NEWCOMER, SILENT, OLD, UNREAD, HANDSHAKE)
+"""Why a connection was closed from this side: for a further one, as no request came whole, at the end of its life, as nobody reads, or
+before its handshake was done."""
 
 
 class Loop(asyncio.SelectorEventLoop):
-    """Gives up a handshake of TLS after REQUEST_S: uvicorn has no option for it, and asyncio waits a minute."""
+    """Gives up handshakes of TLS: the oldest for a further one, and those that take too long. asyncio waits a minute for any number."""
+
+    def __init__(self, closed: Counter[str]) -> None:
+        super().__init__()
+        self._closed_connections = closed
+        self._handshakes: dict[asyncio.Transport, None] = {}
 
     async def create_server(self, *arguments: Any, **options: Any) -> asyncio.Server:
         """As every loop does it."""
         if options.get("ssl") is not None:
-            options["ssl_handshake_timeout"] = REQUEST_S
+            options["ssl_handshake_timeout"] = options["ssl_shutdown_timeout"] = REQUEST_S
         return await super().create_server(*arguments, **options)
+
+    def _make_ssl_transport(self, rawsock: Any, protocol: Any, sslcontext: Any, waiter: Any = None, **options: Any) -> Any:
+        # nothing public is told of a connection before its handshake is done
+        transport = super()._make_ssl_transport(rawsock, protocol, sslcontext, waiter, **options)  # type: ignore[misc]
+        self._handshakes[transport] = None
+        waiter.add_done_callback(partial(self._done, transport))
+        if len(self._handshakes) > HANDSHAKES:
+            oldest = next(iter(self._handshakes))
+            del self._handshakes[oldest]
+            self._closed_connections[HANDSHAKE] += 1
+            # not now: what came in this turn of the loop has nothing yet that could be closed
+            self.call_soon(oldest.abort)
+        return transport
+
+    def _done(self, transport: asyncio.Transport, waiter: asyncio.Future[None]) -> None:
+        late = not waiter.cancelled() and isinstance(waiter.exception(), ConnectionAbortedError)
+        if transport in self._handshakes:
+            del self._handshakes[transport]
+            self._closed_connections[HANDSHAKE] += late
 
 
 class Connection(H11Protocol):

@@ -113,8 +113,8 @@ METRICS = (
         COUNTER,
         ("reason",),
         "Connections to the HTTP server that it closed: silent (no request came whole in time), newcomer (there was no room for another), "
-        "old (a minute; no stream), unread (nobody read the answer).",
-        "4",
+        "old (a minute; no stream), unread (nobody read the answer), handshake (of TLS: not done in time, or no room for another).",
+        "5",
     ),
     Metric("int_analyzer_evidence_answers", COUNTER, (), "Times that counters from outside came; absent if none are asked for."),
     Metric("int_analyzer_evidence_faults", COUNTER, (), "Times that they were asked for and did not come."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import ipaddress
 import socket
@@ -68,14 +69,15 @@ class Server:
         """Begin to answer."""
         import uvicorn
 
-        from int_analyzer.sidecar.connection import REASONS, Connection, Loop
+        from int_analyzer.sidecar.connection import CONNECTIONS, REASONS, Connection, Loop
         from int_analyzer.sidecar.web import make_app
 
         closed = sidecar.closed_connections = Counter(dict.fromkeys(REASONS, 0))
         self._config = config = uvicorn.Config(
             make_app(sidecar, lambda: self._token, self._closing),
             http=cast(Any, partial(Connection, closed=closed)),
-            loop=f"{Loop.__module__}:{Loop.__name__}",
+            # so many are taken at once; who waits to be taken needs no file of this process
+            backlog=CONNECTIONS,
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -85,8 +87,13 @@ class Server:
         )
         # here and not in the thread: what is read again must be there
         config.load()
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, name="http", daemon=True)
+        self._server = server = uvicorn.Server(config)
+
+        def run() -> None:
+            with asyncio.Runner(loop_factory=lambda: Loop(closed)) as runner:
+                runner.run(server.serve(sockets=[self._socket]))
+
+        self._thread = threading.Thread(target=run, name="http", daemon=True)
         self._thread.start()
 
     def reload(self) -> None:
