@@ -88,6 +88,8 @@ class Exposition(Collector):
         yield "reload_faults", [((), sidecar.reload_faults)]
         if sidecar.checkpoint is not None:
             yield "checkpoint_faults", [((), sidecar.checkpoint.faults)]
+            yield "checkpoint_unusable_files", [((), len(sidecar.checkpoint.unusable))]
+            yield "checkpoint_write_seconds", [((), sidecar.checkpoint.wait_s)]
 
     def _seen(self) -> Iterator[tuple[str, Samples]]:
         snapshot = self._sidecar.snapshot

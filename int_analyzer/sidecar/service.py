@@ -230,7 +230,7 @@ class Sidecar:
             sink.take(events)
 
     def save(self, now_ns: int) -> None:
-        """Write the checkpoint."""
+        """Begin to write the checkpoint, unless the one before is still being written."""
         if self.checkpoint is None:
             return
         with self._lock, self.stages["checkpoint"]:
@@ -256,7 +256,7 @@ class Sidecar:
                 judged_ns += SECOND_NS
                 self.tick(judged_ns)
             self.tell(self.tracks.end_all(judged_ns, "the replay ends"))
-            self.save(self._reached_ns)
+            self._save_last(self._reached_ns)
 
     def watch(self, stopping: Callable[[float], bool]) -> None:
         """Run live sources until `stopping` (which waits so many seconds) says so. What lasts then goes on after the next start."""
@@ -275,8 +275,15 @@ class Sidecar:
         self.tick(now_ns + SECOND_NS)
         if self.checkpoint is None:
             self.tell(self.tracks.end_all(now_ns + SECOND_NS, "the sidecar stops"))
-        self.save(now_ns)
+        self._save_last(now_ns)
         self._raise_failures()
+
+    def _save_last(self, now_ns: int) -> None:
+        """Write the checkpoint that the next start goes on from."""
+        if self.checkpoint is not None:
+            self.checkpoint.finish()
+            self.save(now_ns)
+            self.checkpoint.finish()
 
     def close(self) -> None:
         """Let go of the sinks."""
@@ -327,7 +334,7 @@ class Sidecar:
         try:
             rest, stretches, calm = checkpoint.read(self.lifetime, self.sliding.slice(0))
         except Unusable as error:
-            self.restored = f"begins anew: {error}"
+            self.restored = f"begins anew, without {error}"
             self.lifetime = Lifetime()
             return
         self.sliding.stretches.update(stretches)
@@ -335,7 +342,8 @@ class Sidecar:
         self.judge.calm = calm
         self.tracks.restore(rest["tracks"])
         self._next_ns = self._reached_ns = rest["now_ns"]
-        self.restored = f"goes on from {len(stretches)} stretches of ten seconds and {len(self.tracks.lasting)} findings"
+        without = "".join(f", without {told}" for told in checkpoint.unusable)
+        self.restored = f"goes on from {len(stretches)} stretches of ten seconds and {len(self.tracks.lasting)} findings{without}"
 
     def _raise_failures(self) -> None:
         for worker in self.workers:
