@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import http.client
 import json
+import shutil
 import ssl
+import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from int_analyzer.sidecar.server import Listening, Server
 from int_analyzer.sidecar.service import Sidecar
+
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+
+
+def certify(folder: Path, name: str = "127.0.0.1") -> None:
+    """A certificate and its key in a folder."""
+    made = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 1 -subj /CN={name}"
+    subprocess.run([*made.split(" "), "-addext", "subjectAltName=IP:127.0.0.1"], cwd=folder, check=True, capture_output=True)
 
 
 @dataclass

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
@@ -65,3 +68,23 @@ def answering(answer: Answer) -> Iterator[Double]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def trickling(head: bytes, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """The address of a receiver that says `head` at once, and then a letter every 50 ms until nobody listens any more."""
+
+    def answer() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with suppress(OSError), connection if tls is None else tls.wrap_socket(connection, server_side=True) as talk:
+                    talk.recv(1 << 16)
+                    talk.sendall(head)
+                    for _ in range(100):
+                        talk.sendall(b"a")
+                        time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        Thread(target=answer, daemon=True).start()
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{listener.getsockname()[1]}"

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
-from http_double import Asked, Double, answering
+from http_double import Asked, Double, answering, trickling
 from mode import unchecked
 
 from int_analyzer.counter import METRICS
@@ -282,23 +282,29 @@ def test_what_a_prometheus_refuses_is_told_in_one_line(answer: Any, message: str
     assert "\n" not in str(told.value)
 
 
-class Trickle:
-    """An answer of which a byte comes now and then."""
-
-    def read1(self, most: int) -> bytes:
-        time.sleep(0.01)
-        return b" "
-
-
-def test_an_answer_that_is_too_large_or_does_not_end_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_too_large_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     with prometheus(**{QUERY: (200, b" " * (2 << 20))}) as server:
         source = Prometheus(server.url, PROFILE)
         monkeypatch.setattr(prometheus_module, "MOST_BYTES", 1 << 20)
         with pytest.raises(EvidenceError, match="symbol_errors: an answer of more than 1 MiB: ask for fewer series, or a longer step"):
             source.read(NOW, NOW)
-        monkeypatch.setattr(source, "_timeout", 0.2)
-        with pytest.raises(EvidenceError, match=r"an answer that takes more than 0\.2 s"):
-            source._body(Trickle(), "")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        (b"HTTP/1.1 200 OK\r\nserver: ", r"no answer within 0\.2 s"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", r"no answer within 0\.2 s"),
+        (b"HTTP/1.1 500 Oops\r\n\r\n", "HTTP 500 Oops"),
+    ],
+)
+def test_an_answer_of_which_a_byte_comes_now_and_then_is_given_up(head: bytes, message: str) -> None:
+    with trickling(head) as url, pytest.raises(EvidenceError, match=message):
+        began = time.monotonic()
+        try:
+            Prometheus(url, PROFILE, timeout_seconds=0.2)
+        finally:
+            assert time.monotonic() - began < 2
 
 
 @pytest.mark.parametrize(

@@ -337,3 +337,55 @@ def test_told_to_read_again_before_it_waits_it_goes_on_and_does_so(tmp_path: Pat
         signal.signal(signal.SIGHUP, before)
     assert told[0] == "SIGHUP: all is read again"
     assert output.exists() and moved.exists()
+
+
+def begun_and_told(number: signal.Signals) -> subprocess.CompletedProcess[str]:
+    """A sidecar on a replay that gets a signal while its first modules are loaded."""
+    program = """if True:
+        import os, sys
+        class Teller:
+            def find_spec(self, name, *_):
+                if name == "typer":
+                    os.kill(os.getpid(), NUMBER)
+        sys.meta_path.insert(0, Teller())
+        from int_analyzer.__main__ import main
+        main()
+    """.replace("NUMBER", str(int(number)))
+    command = [sys.executable, "-c", program, "sidecar", "--replay", str(CONGESTED), "--speed", "inf"]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_told_to_read_again_while_it_is_loaded_it_goes_on_and_does_so() -> None:
+    done = begun_and_told(signal.SIGHUP)
+    assert (done.returncode, done.stderr) == (0, "SIGHUP: all is read again\n")
+    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["start", "end"]
+
+
+def test_asked_to_stop_while_it_is_loaded_it_ends_in_silence_with_exit_code_0() -> None:
+    done = begun_and_told(signal.SIGTERM)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_asked_to_stop_while_it_begins_it_closes_what_is_open_and_ends_with_exit_code_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = list[str]()
+
+    def begin_for_long() -> None:
+        with subprocess.Popen(["sleep", "30"]) as compiling:
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                compiling.wait()
+            finally:
+                compiling.kill()
+
+    monkeypatch.setattr(assembly, "compile_apart", begin_for_long)
+    monkeypatch.setattr(assembly, "is_large", lambda _: True)
+    monkeypatch.setattr(assembly.Sidecar, "close", lambda _: closed.append("sidecar"))
+    # whoever were to leave the signal alone would end the tests
+    before = signal.signal(signal.SIGTERM, lambda number, frame: closed.append("too early"))
+    try:
+        with pytest.raises(SystemExit) as ended:
+            assembly.run(assembly.Options(replay=str(CONGESTED), speed=float("inf")))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.code == 0 and closed == ["sidecar"]

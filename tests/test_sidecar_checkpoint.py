@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import signal
+import stat
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,10 +20,17 @@ from test_sidecar_sliding import counted, filled
 from traffic import CONGESTED, HEALTHY, ROOT, SECOND, in_turn, pcap
 
 from int_analyzer.fold.state import Capacity, State
+from int_analyzer.sidecar import checkpoint as checkpoint_module
 from int_analyzer.sidecar.checkpoint import Checkpoint, Unusable, load, save
 from int_analyzer.sidecar.lifetime import Lifetime
 from int_analyzer.sidecar.service import Sidecar
 from int_analyzer.sidecar.sliding import CAPACITY
+
+
+def write(checkpoint: Checkpoint, now_ns: int = 1, stretches: Mapping[int, State] | None = None, calm: State | None = None) -> None:
+    """Have a checkpoint written, to the end."""
+    checkpoint.write(now_ns, stretches or {}, calm, Lifetime(), {"now_ns": now_ns, "end": 0, "tracks": {"started": {}, "tracks": {}}})
+    checkpoint.finish()
 
 
 def test_a_state_is_the_same_after_it_was_kept(tmp_path: Path) -> None:
@@ -61,6 +73,17 @@ def test_a_cut_file_is_unusable(tmp_path: Path) -> None:
             load(path, State(CAPACITY))
 
 
+@pytest.mark.parametrize(("offset", "value"), [(10, 77), (8, 1), (8, 64)], ids=["method", "encrypted", "strongly"])
+def test_a_file_with_another_byte_in_its_directory_is_unusable(offset: int, value: int, tmp_path: Path) -> None:
+    path = tmp_path / "state.npz"
+    save(path, filled(in_turn(HEALTHY)).last_ten(), {})
+    torn = bytearray(path.read_bytes())
+    torn[torn.index(b"PK\x01\x02") + offset] = value
+    path.write_bytes(torn)
+    with pytest.raises(Unusable, match=r"^state\.npz: "):
+        load(path, State(CAPACITY))
+
+
 def test_a_state_of_another_capacity_is_not_taken(tmp_path: Path) -> None:
     save(tmp_path / "state.npz", State(CAPACITY), {})
     with pytest.raises(Unusable, match="capacity"):
@@ -76,11 +99,12 @@ def test_what_no_file_can_hold_is_an_error_and_not_lost_in_silence(tmp_path: Pat
 
 def test_only_what_has_changed_is_written_again_and_what_is_old_removed(tmp_path: Path) -> None:
     sliding, checkpoint = filled(in_turn(*[HEALTHY] * 4)), Checkpoint(tmp_path)
-    (tmp_path / "stretch-7.npz").write_bytes(b"left by a crash")
-    checkpoint.write(1, sliding.stretches, None, Lifetime(), {})
+    for left in ("stretch-7.npz", ".sidecar.npz.77.part"):
+        (tmp_path / left).write_bytes(b"left by a crash")
+    write(checkpoint, 1, sliding.stretches)
     files = {path: path.stat().st_mtime_ns for path in tmp_path.glob("stretch-*.npz")}
-    assert len(files) == len(sliding.stretches) == 2
-    checkpoint.write(2, sliding.stretches, None, Lifetime(), {})
+    assert len(files) == len(sliding.stretches) == 2 and len(list(tmp_path.iterdir())) == 3
+    write(checkpoint, 2, sliding.stretches)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("stretch-*.npz")} == files
 
 
@@ -88,10 +112,10 @@ def test_a_disk_that_is_gone_is_counted_and_tried_again(tmp_path: Path) -> None:
     folder = tmp_path / "state"
     folder.write_text("a file where a folder should be")
     checkpoint = Checkpoint(folder)
-    checkpoint.write(1, {}, None, Lifetime(), {})
+    write(checkpoint, 1)
     assert checkpoint.faults == 1 and checkpoint.fault
     folder.unlink()
-    checkpoint.write(2, {}, None, Lifetime(), {})
+    write(checkpoint, 2)
     assert (checkpoint.faults, checkpoint.fault, checkpoint.saved_ns) == (1, "", 2)
 
 
@@ -99,8 +123,75 @@ def test_a_disk_that_is_gone_is_counted_and_tried_again(tmp_path: Path) -> None:
 def test_a_full_disk_is_counted_and_the_loop_goes_on(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path)
     (tmp_path / "sidecar.npz").symlink_to("/dev/full")
-    checkpoint.write(1, {}, None, Lifetime(), {})
+    write(checkpoint, 1)
     assert checkpoint.faults == 1 and "space" in checkpoint.fault
+
+
+def test_what_a_file_names_is_on_the_disk_before_it_and_no_tick_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done, synced, replaced = list[str](), os.fsync, Path.replace
+
+    def sync(file: int) -> None:
+        assert threading.current_thread() is not threading.main_thread()
+        done.append("sync " + Path(f"/proc/self/fd/{file}").readlink().name.strip(".").partition(".")[0])
+        synced(file)
+
+    def replace(path: Path, target: Path) -> Path:
+        done.append(f"name {target.stem}")
+        return replaced(path, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "replace", replace)
+    folder = tmp_path / "state"
+    write(Checkpoint(folder), stretches={7: State(CAPACITY)}, calm=State(CAPACITY))
+    before = ["sync stretch-7", "name stretch-7", "sync calm", "name calm", "sync state"]
+    assert done == [*before, "sync sidecar", "name sidecar", "sync state"]
+
+
+def test_a_disk_that_takes_long_is_told_and_what_it_writes_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, synced = threading.Event(), os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: slow.wait(10) and synced(file))
+    checkpoint = Checkpoint(tmp_path)
+    for now_ns in (1, 2):
+        checkpoint.write(now_ns, {}, None, Lifetime(), {})
+    assert (checkpoint.faults, checkpoint.saved_ns, checkpoint.exists()) == (0, 0, False)
+    monkeypatch.setattr(checkpoint_module, "SLOW_S", 0.0)
+    checkpoint.write(3, {}, None, Lifetime(), {})
+    assert checkpoint.faults == 1 and checkpoint.fault == f"{tmp_path}: nothing is written for 0 s"
+    slow.set()
+    checkpoint.finish()
+    assert (checkpoint.saved_ns, checkpoint.fault) == (1, "") and checkpoint.exists()
+    write(checkpoint, 4)
+    assert (checkpoint.saved_ns, checkpoint.faults) == (4, 1)
+
+
+def test_a_file_system_that_cannot_sync_a_folder_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = os.fsync
+
+    def sync(file: int) -> None:
+        if stat.S_ISDIR(os.fstat(file).st_mode):
+            raise OSError(errno.EINVAL, "no")
+        synced(file)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    checkpoint = Checkpoint(tmp_path)
+    write(checkpoint, 5)
+    assert (checkpoint.faults, checkpoint.saved_ns) == (0, 5)
+
+
+def test_what_a_power_cut_has_torn_is_named_and_counted_and_the_rest_taken(tmp_path: Path) -> None:
+    sliding = filled(in_turn(*[HEALTHY] * 4))
+    whole, torn = sorted(sliding.stretches)
+    write(Checkpoint(tmp_path), 1, sliding.stretches, sliding.last_ten())
+    (tmp_path / f"stretch-{torn}.npz").write_bytes(b"")
+    (tmp_path / "calm.npz").write_bytes((tmp_path / "calm.npz").read_bytes()[:5000])
+    again = Sidecar(checkpoint=Checkpoint(tmp_path), compiled=False)
+    assert re.fullmatch(rf"goes on from 1 stretches .* 0 findings, without stretch-{torn}\.npz: .+, without calm\.npz: .+", again.restored)
+    assert list(again.sliding.stretches) == [whole] and again.judge.calm is None
+    assert again.checkpoint is not None and len(again.checkpoint.unusable) == 2
+    (tmp_path / "sidecar.npz").write_bytes(b"")
+    again = Sidecar(checkpoint=Checkpoint(tmp_path), compiled=False)
+    assert re.fullmatch(r"begins anew, without sidecar\.npz: .+", again.restored) and not again.sliding.stretches
+    assert again.checkpoint is not None and len(again.checkpoint.unusable) == 1
 
 
 def test_killed_it_loses_at_most_ten_seconds_and_goes_on_with_its_findings(tmp_path: Path) -> None:

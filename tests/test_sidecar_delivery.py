@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,8 @@ import pytest
 pytest.importorskip("prometheus_client", reason="needs the extra sidecar")
 pytest.importorskip("opentelemetry.proto_json", reason="needs opentelemetry-proto-json")
 
+from http_client import certify, needs_openssl
+from http_double import trickling
 from opentelemetry.proto_json.collector.logs.v1.logs_service import ExportLogsServiceRequest
 from opentelemetry.proto_json.collector.metrics.v1.metrics_service import ExportMetricsServiceRequest
 from opentelemetry.proto_json.collector.trace.v1.trace_service import ExportTraceServiceRequest
@@ -204,6 +208,52 @@ def test_a_receiver_that_hangs_keeps_nobody_waiting(receiver: Receiver) -> None:
     assert time.monotonic() - began < 0.15
     assert until(lambda: outbox.sent == 100, 10) and outbox.retried >= 1
     outbox.close()
+
+
+@pytest.mark.parametrize("secure", [False, pytest.param(True, marks=needs_openssl)])
+def test_a_receiver_that_answers_byte_by_byte_has_the_time_of_a_delivery_and_no_more(
+    secure: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = None
+    if secure:
+        certify(tmp_path)
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    with trickling(b"HTTP/1.1 200 OK\r\nserver: ", tls) as url:
+        outbox = Outbox(first_wait_s=0.02, timeout_s=0.3)
+        outbox.put(url, b"1")
+        assert until(lambda: outbox.retried >= 2, 3)
+        assert (outbox.fault, outbox.sent, outbox.faults, outbox.waiting) == (f"{url}: no answer within 0.3 s", 0, 0, 1)
+        outbox.close(0)
+
+
+def test_what_a_receiver_has_taken_is_not_sent_again_because_the_rest_of_its_answer_does_not_come() -> None:
+    with trickling(b"HTTP/1.1 200 OK\r\n\r\n") as url:
+        outbox = Outbox(first_wait_s=0.02, timeout_s=0.3)
+        for _ in range(2):
+            outbox.put(url, b"1")
+        assert until(lambda: outbox.sent == 2, 3) and (outbox.retried, outbox.fault) == (0, "")
+        outbox.close()
+
+
+def test_an_address_that_does_not_answer_leaves_time_for_the_next_of_its_name(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = socket.getaddrinfo
+    with socket.socket() as full, socket.socket() as waiting:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        # there is no room for another connection, so that the next is not answered
+        waiting.connect(full.getsockname())
+
+        def look(*_: Any, **__: Any) -> Any:
+            ports = (full.getsockname()[1], receiver.server_address[1])
+            return [found for port in ports for found in looked("127.0.0.1", port, 0, socket.SOCK_STREAM)]
+
+        monkeypatch.setattr(socket, "getaddrinfo", look)
+        outbox = Outbox(timeout_s=0.6)
+        outbox.put("http://collector.example/", b"1")
+        assert until(lambda: outbox.sent == 1, 3) and outbox.retried == 0
+        outbox.close()
 
 
 def test_no_more_waits_than_there_is_room_for_and_the_newest_stay() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections import Counter
@@ -16,6 +15,7 @@ from int_analyzer.counter import Query
 from int_analyzer.errors import EvidenceError
 from int_analyzer.evidence.place import Places
 from int_analyzer.evidence.series import Counters, Series, build_series
+from int_analyzer.posting import posting
 from int_analyzer.profile import Profile
 
 MARGIN_SECONDS = 300.0
@@ -23,21 +23,11 @@ MARGIN_SECONDS = 300.0
 MOST_POINTS = 11_000
 """A Prometheus gives no more readings of a series at once."""
 TIMEOUT_SECONDS = 30.0
-"""For every wait, and for the whole of an answer: one that trickles ends, too."""
+"""For all of an answer: one that trickles ends, too."""
 MOST_BYTES = 64 << 20
 """Of an answer: two million readings. A longer one is not taken."""
 _LONGEST_REASON, _MOST_OF_REASON = 200, 1 << 16
 NO_VALUE = "no-value"
-
-
-class _Straight(urllib.request.HTTPRedirectHandler):
-    """A token is not carried to where an answer points."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-_OPENER = urllib.request.build_opener(_Straight)
 
 
 class Prometheus:
@@ -102,11 +92,11 @@ class Prometheus:
         request = urllib.request.Request(self._url + path, data=body, headers=self._headers, method="POST")
         of = f"{query.metric.name}: " if query is not None else ""
         try:
-            with _OPENER.open(request, timeout=self._timeout) as answer:
+            with posting(request, self._timeout) as answer:
+                if not 200 <= answer.status < 300:
+                    said = _reason(answer.read(_MOST_OF_REASON))
+                    raise EvidenceError(self._url, f"{of}HTTP {answer.status} {answer.reason}{said}")
                 document = json.loads(self._body(answer, of))
-        except urllib.error.HTTPError as error:
-            with error:
-                raise EvidenceError(self._url, f"{of}HTTP {error.code} {error.reason}{_reason(error.read(_MOST_OF_REASON))}") from error
         except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
             # URLError is an OSError whose reason is another one
             reason = getattr(error, "reason", None) or error
@@ -116,15 +106,12 @@ class Prometheus:
         return document.get("data")
 
     def _body(self, answer: http.client.HTTPResponse, of: str) -> bytes:
-        """All of an answer, if that is not too much and does not take too long."""
+        """All of an answer, if that is not too much."""
         body = bytearray()
-        deadline = time.monotonic() + self._timeout
         while part := answer.read1(1 << 20):
             body += part
             if len(body) > MOST_BYTES:
                 raise EvidenceError(self._url, f"{of}an answer of more than {MOST_BYTES >> 20} MiB: ask for fewer series, or a longer step")
-            if time.monotonic() > deadline:
-                raise EvidenceError(self._url, f"{of}an answer that takes more than {self._timeout:g} s")
         return bytes(body)
 
 

@@ -4,15 +4,23 @@
     calm.npz        what was usual
     sidecar.npz     totals, findings that last, the clock; written last: what it does not name is removed
 
-Each file is a numpy archive (arrays by dotted attribute name, and the JSON text of everything else as bytes), and appears only when it is
-whole. Nothing is executed when one is read, and one of another version, or a broken one, is left out.
+Each file is a numpy archive (arrays by dotted attribute name, and the JSON text of everything else as bytes), and appears only when all of
+it is on the disk: after a power cut, too, there is what was written before, or what was written last. Nothing is executed when one is read,
+and one of another version, or a broken one, is left out, and told.
 """
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
+import struct
+import threading
+import time
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +35,13 @@ from int_analyzer.output import replacing
 _TEXT = "json"
 _MAIN = "sidecar.npz"
 _CALM = "calm.npz"
+SLOW_S = 5.0
+"""A disk that takes longer is said to be at fault."""
+FINISH_S = 10.0
+"""At the end it is waited for so long."""
+
+_BROKEN = (OSError, ValueError, LookupError, TypeError, EOFError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error, struct.error)
+"""What numpy and zipfile raise for archives with bytes that are others than were written."""
 
 
 class Unusable(Exception):
@@ -35,27 +50,53 @@ class Unusable(Exception):
 
 def save(path: Path, kept: object, rest: dict[str, Any]) -> None:
     """Write the arrays and numbers of an object, and `rest`, to one file."""
+    _store(path, _packed(kept, rest))
+
+
+def _packed(kept: object, rest: dict[str, Any]) -> memoryview:
     arrays: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
     _take_apart(kept, "", arrays, numbers)
     text = json.dumps({"version": __version__, "numbers": numbers, "rest": rest}).encode()
+    archive = io.BytesIO()
+    np.savez(archive, allow_pickle=False, **arrays, **{_TEXT: np.frombuffer(text, dtype=np.uint8)})
+    return archive.getbuffer()
+
+
+def _store(path: Path, data: memoryview) -> None:
+    """Write a file that takes its name when it is on the disk; that it has it is there after `_sync`."""
     with replacing(path) as part, part.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays, **{_TEXT: np.frombuffer(text, dtype=np.uint8)})
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Have the names of a folder on the disk, where its file system can say so."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(opened)
 
 
 def load(path: Path, into: object) -> dict[str, Any]:
-    """Put what `save` wrote into an object of the same kind, and give back its `rest`. Raises Unusable."""
+    """Put what `save` wrote into an object of the same kind, and give back its `rest`. Raises Unusable, which names the file."""
     try:
         with np.load(path, allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
         document = json.loads(arrays.pop(_TEXT).tobytes())
         if document["version"] != __version__:
-            raise Unusable(f"written by version {document['version']}")
+            raise ValueError(f"written by version {document['version']}")
         _put_together(into, "", arrays, document["numbers"])
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise Unusable(str(error) or type(error).__name__) from error
-    if arrays:
-        raise Unusable(f"{len(arrays)} unknown arrays")
+        if arrays:
+            raise ValueError(f"{len(arrays)} unknown arrays")
+    except _BROKEN as error:
+        told = error.strerror if isinstance(error, OSError) else str(error)
+        raise Unusable(f"{path.name}: {told or type(error).__name__}") from error
     rest: dict[str, Any] = document["rest"]
     return rest
 
@@ -85,14 +126,14 @@ def _put_together(into: object, prefix: str, arrays: dict[str, Any], numbers: di
             array = arrays.pop(prefix + name)
             like = value.rows if isinstance(value, Table) else value
             if array.dtype != like.dtype or array.shape[1:] != like.shape[1:]:
-                raise Unusable(f"{prefix}{name} has {array.dtype}{array.shape[1:]}, not {like.dtype}{like.shape[1:]}")
+                raise ValueError(f"{prefix}{name} has {array.dtype}{array.shape[1:]}, not {like.dtype}{like.shape[1:]}")
             if isinstance(value, Table):
                 value.replace(array)
             else:
                 setattr(into, name, array)
         elif isinstance(value, tuple):
             if list(value) != numbers[prefix + name]:
-                raise Unusable(f"{prefix}{name} is {numbers[prefix + name]}, not {list(value)}")
+                raise ValueError(f"{prefix}{name} is {numbers[prefix + name]}, not {list(value)}")
         elif isinstance(value, (int, float, str, dict)) or value is None:
             setattr(into, name, numbers[prefix + name])
         elif hasattr(value, "__dict__"):
@@ -100,39 +141,80 @@ def _put_together(into: object, prefix: str, arrays: dict[str, Any], numbers: di
 
 
 class Checkpoint:
-    """A folder that one sidecar writes. `faults`: writes that failed so far, and `fault`, why the last one did."""
+    """A folder that one sidecar writes, in a thread of its own: a disk that is slow keeps nobody waiting.
+
+    faults: writes that failed so far, or did not come to their end before the next; fault: why the last one did. saved_ns: of what is
+    written; wait_s, waits: how long the disk took, and how often. unusable: files that could not be read, and why.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.faults = 0
         self.fault = ""
         self.saved_ns = 0
+        self.wait_s = 0.0
+        self.waits = 0
+        self.unusable: list[str] = []
         self._written: dict[int, int] = {}
         self._calm: State | None = None
+        self._writer: threading.Thread | None = None
+        self._began = 0.0
 
     def write(self, now_ns: int, stretches: Mapping[int, State], calm: State | None, totals: object, rest: dict[str, Any]) -> None:
-        """Write what has changed. A disk that is full or gone is no reason to stop: it is counted, and tried again next time."""
+        """Take what has changed as it is now, to be written; nothing while what was taken before is still being written.
+
+        A disk that is full or gone is no reason to stop: it is counted, and tried again.
+        """
+        if self._writer is not None and self._writer.is_alive():
+            took = time.monotonic() - self._began
+            if took > SLOW_S:
+                self._fail(f"{self.folder}: nothing is written for {took:.0f} s")
+            return
+        packets = {number: int(state.quality.counters[0]) for number, state in stretches.items()}
+        changed = [number for number in stretches if self._written.get(number) != packets[number]]
+        parts = [(self._stretch(number), _packed(stretches[number], {})) for number in changed]
+        if calm is not None and calm is not self._calm:
+            parts.append((self.folder / _CALM, _packed(calm, {})))
+        main = _packed(totals, {**rest, "stretches": sorted(stretches)})
+
+        def written() -> None:
+            self._written, self._calm, self.saved_ns, self.fault = packets, calm, now_ns, ""
+
+        self._began = time.monotonic()
+        self._writer = threading.Thread(target=self._work, args=(parts, main, written), name="checkpoint", daemon=True)
+        try:
+            self._writer.start()
+        except RuntimeError as error:
+            self._writer = None
+            self._fail(str(error))
+
+    def finish(self, seconds: float = FINISH_S) -> None:
+        """Wait until it has written, or not any longer."""
+        if self._writer is not None:
+            self._writer.join(seconds)
+
+    def _work(self, parts: Sequence[tuple[Path, memoryview]], main: memoryview, written: Callable[[], None]) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            for number, state in stretches.items():
-                packets = int(state.quality.counters[0])
-                if self._written.get(number) != packets:
-                    save(self._stretch(number), state, {})
-                    self._written[number] = packets
-            if calm is not None and calm is not self._calm:
-                save(self.folder / _CALM, calm, {})
-                self._calm = calm
-            save(self.folder / _MAIN, totals, {**rest, "stretches": sorted(stretches)})
-            named = {self._stretch(number) for number in stretches}
-            for path in set(self.folder.glob("stretch-*.npz")) - named:
+            for path, data in parts:
+                _store(path, data)
+            # what the last file names must be there when it is
+            _sync(self.folder)
+            _store(self.folder / _MAIN, main)
+            _sync(self.folder)
+            written()
+            named = {self._stretch(number) for number in self._written}
+            # a process that was killed left what it was about to write
+            for path in {*self.folder.glob("stretch-*.npz"), *self.folder.glob(".*.npz.*.part")} - named:
                 path.unlink(missing_ok=True)
-            self._written = {number: packets for number, packets in self._written.items() if number in stretches}
         except (OSError, SourceError) as error:
-            self.faults += 1
-            self.fault = str(error)
-            return
-        self.fault = ""
-        self.saved_ns = now_ns
+            self._fail(str(error))
+        self.wait_s += time.monotonic() - self._began
+        self.waits += 1
+
+    def _fail(self, fault: str) -> None:
+        self.faults += 1
+        self.fault = fault
 
     def exists(self) -> bool:
         """Whether anything was kept."""
@@ -140,22 +222,25 @@ class Checkpoint:
 
     def read(self, totals: object, like: State) -> tuple[dict[str, Any], dict[int, State], State | None]:
         """What `write` left: `rest`, stretches and what was usual. Raises Unusable if there is nothing that can be taken."""
-        rest = load(self.folder / _MAIN, totals)
-        stretches = {}
-        for number in rest["stretches"]:
-            state = like.empty()
-            try:
-                load(self._stretch(number), state)
-            except Unusable:
-                # ten seconds less to look back on
-                continue
-            stretches[number] = state
-        calm: State | None = like.empty()
         try:
-            load(self.folder / _CALM, calm)
-        except Unusable:
-            calm = None
-        return rest, stretches, calm
+            rest = load(self.folder / _MAIN, totals)
+        except Unusable as error:
+            self.unusable.append(str(error))
+            raise
+        # a stretch that is left out is ten seconds less to look back on
+        read = {number: self._state(self._stretch(number), like) for number in rest["stretches"]}
+        stretches = {number: state for number, state in read.items() if state is not None}
+        calm = self.folder / _CALM
+        return rest, stretches, self._state(calm, like) if calm.exists() else None
+
+    def _state(self, path: Path, like: State) -> State | None:
+        state = like.empty()
+        try:
+            load(path, state)
+        except Unusable as error:
+            self.unusable.append(str(error))
+            return None
+        return state
 
     def _stretch(self, number: int) -> Path:
         return self.folder / f"stretch-{number}.npz"

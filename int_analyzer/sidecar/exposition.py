@@ -78,6 +78,7 @@ class Exposition(Collector):
         yield "stage_runs", [((name,), stage.runs) for name, stage in sidecar.stages.items()]
         yield "sink_faults", [((type(sink).__name__,), sink.faults) for sink in sidecar.sinks]
         yield "sink_waiting", [((type(sink).__name__,), sink.waiting) for sink in sidecar.sinks if isinstance(sink, Outbox)]
+        yield "http_closed_connections", [((reason,), count) for reason, count in sidecar.closed_connections.items()]
         if sidecar.relief is not None:
             yield "connection_switches", [((), sidecar.relief.switches)]
         if sidecar.inquiry is not None:
@@ -87,6 +88,8 @@ class Exposition(Collector):
         yield "reload_faults", [((), sidecar.reload_faults)]
         if sidecar.checkpoint is not None:
             yield "checkpoint_faults", [((), sidecar.checkpoint.faults)]
+            yield "checkpoint_unusable_files", [((), len(sidecar.checkpoint.unusable))]
+            yield "checkpoint_write_seconds", [((), sidecar.checkpoint.wait_s)]
 
     def _seen(self) -> Iterator[tuple[str, Samples]]:
         snapshot = self._sidecar.snapshot

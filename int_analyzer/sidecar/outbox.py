@@ -5,32 +5,24 @@ from __future__ import annotations
 import http.client
 import threading
 import time
-import urllib.error
 import urllib.request
 from collections import deque
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from int_analyzer import __version__
 from int_analyzer.errors import SourceError
+from int_analyzer.posting import posting
 
 KEPT = 2000
 KEPT_BYTES = 16 << 20
 """Payloads, and their bytes, that wait at most; the oldest give way."""
 TIMEOUT_S = 5.0
+"""For all of a delivery: to connect, to send, to be answered. A status that came within it counts, whatever follows it."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
 _AGAIN = (408, 429, 500, 502, 503, 504)
 """Answers after which it is worth trying again; after another refusal it is not."""
-
-
-class _Straight(urllib.request.HTTPRedirectHandler):
-    """Where an answer points nothing is sent: a post would become a question without its payload, and its secrets would go along."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-_OPENER = urllib.request.build_opener(_Straight)
 
 
 class Payload(NamedTuple):
@@ -115,22 +107,23 @@ class Outbox:
         headers = {"content-type": "application/json", "user-agent": f"int-analyzer/{__version__}"}
         request = urllib.request.Request(payload.url, payload.body, headers)
         try:
-            with _OPENER.open(request, timeout=self._timeout_s) as answer:
-                answer.read(1 << 16)
-        except urllib.error.HTTPError as error:
-            with error:
-                self.fault = f"{place(payload.url)}: HTTP {error.code}"
-                if error.code in _AGAIN:
-                    asked = error.headers.get("retry-after", "")
-                    return min(float(asked), LONGEST_WAIT_S) if asked.isdecimal() else 0.0
-            self.faults += 1
-            return None
+            with posting(request, self._timeout_s) as answer:
+                status, asked = answer.status, answer.headers.get("retry-after", "")
+                # read so that the other side is not cut off; the payload is taken, or not, even if it does not come
+                with suppress(OSError, http.client.HTTPException):
+                    answer.read(1 << 16)
         except (OSError, ValueError, http.client.HTTPException) as error:
             # what does not speak HTTP is no OSError
             self.fault = f"{place(payload.url)}: {getattr(error, 'reason', None) or error or type(error).__name__}"
             return 0.0
-        self.sent += 1
-        self.fault = ""
+        if 200 <= status < 300:
+            self.sent += 1
+            self.fault = ""
+            return None
+        self.fault = f"{place(payload.url)}: HTTP {status}"
+        if status in _AGAIN:
+            return min(float(asked), LONGEST_WAIT_S) if asked.isdecimal() else 0.0
+        self.faults += 1
         return None
 
 

@@ -8,9 +8,11 @@ import ipaddress
 import socket
 import ssl
 import threading
+from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from int_analyzer.errors import SourceError
 
@@ -18,11 +20,6 @@ if TYPE_CHECKING:
     from int_analyzer.sidecar.service import Sidecar
 
 _START_S = 10.0
-CONNECTIONS = 128
-"""Connections at once; for a further one, that which has asked for nothing for longest is closed. Whoever may not ask must not take all
-files of the process either."""
-REQUEST_S = 10.0
-"""A connection on which no request has come whole for so long is closed; one over TLS also if it has not come about by then."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +30,6 @@ class Listening:
     token_file: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
-
-
-class Loop(asyncio.SelectorEventLoop):
-    """Gives up a handshake of TLS after REQUEST_S: uvicorn has no option for it, and asyncio waits a minute."""
-
-    async def create_server(self, *arguments: Any, **options: Any) -> asyncio.Server:
-        """As every loop does it."""
-        if options.get("ssl") is not None:
-            options["ssl_handshake_timeout"] = REQUEST_S
-        return await super().create_server(*arguments, **options)
 
 
 class Server:
@@ -82,12 +69,15 @@ class Server:
         """Begin to answer."""
         import uvicorn
 
+        from int_analyzer.sidecar.connection import CONNECTIONS, REASONS, Connection, Loop
         from int_analyzer.sidecar.web import make_app
 
+        closed = sidecar.closed_connections = Counter(dict.fromkeys(REASONS, 0))
         self._config = config = uvicorn.Config(
             make_app(sidecar, lambda: self._token, self._closing),
-            http=_bounded(),
-            loop=f"{__name__}:{Loop.__name__}",
+            http=cast(Any, partial(Connection, closed=closed)),
+            # so many are taken at once; who waits to be taken needs no file of this process
+            backlog=CONNECTIONS,
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -97,8 +87,13 @@ class Server:
         )
         # here and not in the thread: what is read again must be there
         config.load()
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, name="http", daemon=True)
+        self._server = server = uvicorn.Server(config)
+
+        def run() -> None:
+            with asyncio.Runner(loop_factory=lambda: Loop(closed)) as runner:
+                runner.run(server.serve(sockets=[self._socket]))
+
+        self._thread = threading.Thread(target=run, name="http", daemon=True)
         self._thread.start()
 
     def reload(self) -> None:
@@ -129,52 +124,6 @@ def require_extra(wanted_for: str) -> None:
             raise SourceError(
                 wanted_for, f"{module} is not installed: it comes with the extra sidecar: pip install '.[sidecar]'"
             ) from error
-
-
-def _bounded() -> type:
-    """uvicorn's protocol for connections of which there are not too many, and which ask for something."""
-    from uvicorn.protocols.http.h11_impl import H11Protocol
-
-    class Bounded(H11Protocol):
-        timer: asyncio.TimerHandle | None = None
-        asked = 0.0
-
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self.asked = self.loop.time()
-            self._await()
-            if len(self.connections) > CONNECTIONS:
-                # The newcomer asks for nothing yet either, and is the last of these.
-                every: set[Any] = self.connections
-                idle = (other for other in every if other.cycle is None or other.cycle.response_complete)
-                min(idle, key=lambda other: other.asked).give_way()
-
-        def connection_lost(self, error: Exception | None) -> None:
-            self._await_no_more()
-            super().connection_lost(error)
-
-        def data_received(self, data: bytes) -> None:
-            before = self.cycle
-            if self.timer is None and before is not None and before.response_complete:
-                self._await()
-            super().data_received(data)
-            if self.cycle is not before:
-                self.asked = self.loop.time()
-                self._await_no_more()
-
-        def give_way(self) -> None:
-            self.connections.discard(self)
-            self.transport.abort()
-
-        def _await(self) -> None:
-            self.timer = self.loop.call_later(REQUEST_S, self.give_way)
-
-        def _await_no_more(self) -> None:
-            if self.timer is not None:
-                self.timer.cancel()
-                self.timer = None
-
-    return Bounded
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:

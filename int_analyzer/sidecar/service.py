@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +77,8 @@ class Sidecar:
     and number of runs of what a tick does; reload_faults: what was read again and refused since the start; recent: the last events;
     on_second: called with every second that was closed, and its state; on_notice: called with a line for the log; on_tick: called after a
     tick; on_reload: called to read something again, may raise IntAnalyzerError; concerns: what is wrong with the process for as long as
-    it runs; over: a replay has come to its end; stopped: because somebody asked for it.
+    it runs; closed_connections: how many the HTTP server has closed, by reason; over: a replay has come to its end; stopped: because
+    somebody asked for it.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class Sidecar:
         self.on_tick: list[Callable[[int], None]] = []
         self.on_reload: list[Callable[[], None]] = []
         self.concerns: list[str] = []
+        self.closed_connections: Counter[str] = Counter()
         self.over = False
         self.stopped = False
         self._load = Load()
@@ -228,7 +230,7 @@ class Sidecar:
             sink.take(events)
 
     def save(self, now_ns: int) -> None:
-        """Write the checkpoint."""
+        """Begin to write the checkpoint, unless the one before is still being written."""
         if self.checkpoint is None:
             return
         with self._lock, self.stages["checkpoint"]:
@@ -254,7 +256,7 @@ class Sidecar:
                 judged_ns += SECOND_NS
                 self.tick(judged_ns)
             self.tell(self.tracks.end_all(judged_ns, "the replay ends"))
-            self.save(self._reached_ns)
+            self._save_last(self._reached_ns)
 
     def watch(self, stopping: Callable[[float], bool]) -> None:
         """Run live sources until `stopping` (which waits so many seconds) says so. What lasts then goes on after the next start."""
@@ -273,8 +275,15 @@ class Sidecar:
         self.tick(now_ns + SECOND_NS)
         if self.checkpoint is None:
             self.tell(self.tracks.end_all(now_ns + SECOND_NS, "the sidecar stops"))
-        self.save(now_ns)
+        self._save_last(now_ns)
         self._raise_failures()
+
+    def _save_last(self, now_ns: int) -> None:
+        """Write the checkpoint that the next start goes on from."""
+        if self.checkpoint is not None:
+            self.checkpoint.finish()
+            self.save(now_ns)
+            self.checkpoint.finish()
 
     def close(self) -> None:
         """Let go of the sinks."""
@@ -325,7 +334,7 @@ class Sidecar:
         try:
             rest, stretches, calm = checkpoint.read(self.lifetime, self.sliding.slice(0))
         except Unusable as error:
-            self.restored = f"begins anew: {error}"
+            self.restored = f"begins anew, without {error}"
             self.lifetime = Lifetime()
             return
         self.sliding.stretches.update(stretches)
@@ -333,7 +342,8 @@ class Sidecar:
         self.judge.calm = calm
         self.tracks.restore(rest["tracks"])
         self._next_ns = self._reached_ns = rest["now_ns"]
-        self.restored = f"goes on from {len(stretches)} stretches of ten seconds and {len(self.tracks.lasting)} findings"
+        without = "".join(f", without {told}" for told in checkpoint.unusable)
+        self.restored = f"goes on from {len(stretches)} stretches of ten seconds and {len(self.tracks.lasting)} findings{without}"
 
     def _raise_failures(self) -> None:
         for worker in self.workers:

@@ -15,9 +15,10 @@ _STOP = (signal.SIGTERM, signal.SIGINT)
 
 
 class Signals:
-    """While inside `with`, SIGHUP calls `on_reload` from the next wait on, and inside `with` of `stops`, SIGTERM and SIGINT stop a wait.
+    """While inside `with`, SIGHUP calls `on_reload` from the next wait on, one that came before and was blocked, too.
 
-    What takes long before the first wait can so be ended, and told to read again, at any time. For the main thread.
+    SIGTERM ends the process with exit code 0; inside `with` of `stops` it stops a wait, as SIGINT does. What takes long before the first
+    wait can so be ended, and told to read again, at any time. For the main thread.
     A reader or a browser that goes away is an error of that write, not the end of the process (SIGPIPE).
     """
 
@@ -32,9 +33,12 @@ class Signals:
         self._fd_before = signal.set_wakeup_fd(self._wakeup.fileno())
         self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, _leave_to_wait)
         self._before[signal.SIGPIPE] = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        self._before[signal.SIGTERM] = signal.signal(signal.SIGTERM, _end)
+        self._blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._blocked)
         for number, handler in self._before.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._fd_before)
@@ -61,6 +65,11 @@ class Signals:
             if signal.SIGHUP in numbers:
                 self._on_reload()
         return False
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """Close what is open. Where somebody catches this, the first wait has been told as well."""
+    raise SystemExit(0)
 
 
 def _leave_to_wait(number: int, frame: FrameType | None) -> None:

@@ -26,6 +26,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from int_analyzer.report.json_document import document
+from int_analyzer.sidecar.connection import ENDLESS
 from int_analyzer.sidecar.exposition import Exposition
 from int_analyzer.sidecar.page_document import page_document
 
@@ -138,6 +139,7 @@ class _Streams:
     async def answer(self, request: Request) -> Response:
         if self._open >= STREAMS:
             return PlainTextResponse("too many pages look on\n", 503)
+        request.scope[ENDLESS] = True
         return StreamingResponse(self._events(), media_type="text/event-stream")
 
     async def _events(self) -> AsyncIterator[str]:
