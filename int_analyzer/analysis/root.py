@@ -107,7 +107,8 @@ def place_all(
     bridges = _bridges(view, faint, by_queue, crossed)
     by_way = _Filling(view, by_queue | {entry.queue: entry for entry in faint if entry.queue in bridges}, crossed)
     for congestion in congestions:
-        queue, drain = congestion.queue, drains.share(congestion)
+        queue, found = congestion.queue, drains.find(congestion)
+        drain = found.share if found is not None else None
         waits[queue], last_seen[queue] = _waits_for(view, congestion, by_queue, crossed)
         share = sum(waits[queue].values())
         by_itself = _drain_alone(view, congestion, by_queue, crossed, drains) if drain is not None and drain < FULL else None
@@ -154,7 +155,8 @@ def _drain_alone(
     # Where nothing behind it is ever congested there is nothing to tell it from.
     if calm.all() or int(calm.sum()) < ALONE_BUCKETS:
         return None
-    return drains.share(congestion, congestion.rows[calm])
+    drain = drains.find(congestion, congestion.rows[calm])
+    return drain.share if drain is not None else None
 
 
 def _bridges(

@@ -131,7 +131,7 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
         # Flows that pass a victim do not fill it, and what is seen of a queue filled by others only waits.
         filled_by = culprits(view, profile, congestion) if is_root and not unseen else []
         part = seen[0] if seen is not None else None
-        cause = find_cause(view, profile, congestion, reach, busy, part, drains.share(congestion)) if is_root else None
+        cause = find_cause(view, profile, congestion, reach, busy, part, drains.find(congestion)) if is_root else None
         candidates.append(
             Candidate(
                 congestion=congestion,
