@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 import summaries
+from mode import unchecked
 
 from int_analyzer.analysis.summary import Finding, Link, PathSummary, Port, Summary
 from int_analyzer.report.drawing import draw
 from int_analyzer.report.excerpt import MOST_NODES, excerpt, shown
+
+pytestmark = unchecked
 
 LEAVES, SPINES = [f"leaf{number}" for number in range(12)], [f"spine{number}" for number in range(8)]
 ROOT = dataclasses.replace(summaries.finding(), id="F1", node="leaf0", port="host0")
