@@ -51,7 +51,10 @@ _TOOLS = (
 )
 _IOAM_SETTING = Path("/proc/sys/net/ipv6/conf/all/ioam6_enabled")
 
-KERNELS = ("decode_batch", "fold_packets", "fold_reports", "fold_mirrors", "_fill_index")
+KERNELS = (
+    *("decode_batch", "fold_packets", "fold_reports", "fold_mirrors", "fold_roce"),
+    *("catch_up", "unite", "join_all", "close_unanswered", "_fill_index"),
+)
 """What warmup compiles and keeps: all that an analysis needs."""
 
 

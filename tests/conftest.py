@@ -1,16 +1,18 @@
 """What tests share: modes that leave out what they make no difference to (mode.py); the switch of those that need one; hypothesis tries
-the same examples every time in CI, on a developer's machine always new ones."""
+the same examples every time in CI, on a developer's machine always new ones.
+
+A whole run with checked indices in which no test asked for some kernel fails."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
-from mode import LEFT_OUT, NoMachineCode
+from mode import LEFT_OUT, WITHOUT_MACHINE_CODE, Asked, NoMachineCode, called_kernels
 
 from int_analyzer import _jit
 
@@ -20,6 +22,37 @@ if TYPE_CHECKING:
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+_asked = Asked()
+"""In a worker what its tests asked for, else what all did."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if _jit.BOUNDSCHECK and not _jit.DISABLED:
+        _jit._entries = _asked
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    _asked.names.update(getattr(node, "workeroutput", {}).get("asked", ()))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a whole run fail that left kernels unchecked."""
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["asked"] = sorted(_asked.names)
+        return
+    options = config.option
+    whole = config.args_source == config.ArgsSource.TESTPATHS and not (options.keyword or options.markexpr or options.collectonly)
+    if whole and _jit._entries is _asked:
+        config.stash[_LEFT] = sorted(called_kernels() - _asked.names)
+        if config.stash[_LEFT] and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+_LEFT = pytest.StashKey[list[str]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,12 +68,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", ()))
     for reason, tests in reasons.most_common():
         terminalreporter.write_line(f"{tests:5} skipped: {reason}")
+    if left := terminalreporter.config.stash.get(_LEFT, []):
+        terminalreporter.write_line(f"FAILED: no test asked for {', '.join(left)}: too much was left out, or skipped", red=True)
 
 
 @pytest.fixture(autouse=True)
 def no_machine_code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test marked as unchecked asks for no machine code."""
-    if request.node.get_closest_marker("unchecked"):
+    """A test marked as one without machine code asks for none."""
+    if any(mark.args[0] in WITHOUT_MACHINE_CODE for name in ("once", "unchecked") for mark in request.node.iter_markers(name)):
         monkeypatch.setattr(_jit, "_entries", NoMachineCode())
 
 

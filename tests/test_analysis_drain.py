@@ -36,8 +36,25 @@ def test_of_a_queue_that_is_always_as_deep_it_is_unknown_how_fast_it_empties_unl
     background(traffic)
     traffic.stream(0, 100, 40, lambda _: (Hop(7, 1, 60_000, empty + 19_200),))
     finding = only(summarise(traffic.view(), Profile(units=BYTES_NS.units, nodes={7: Node(ports={1: PortProfile(speed_bps=25e9)})})))
-    assert any("it empties at" in sentence for sentence in finding.evidence) == known
+    said = [sentence for sentence in finding.evidence if "it empties at" in sentence]
+    assert [sentence.split(" of its link speed")[0] for sentence in said] == ["it empties at a rate of at least 98 %"] * known
     assert not known or finding.cause == "overload"
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"), [(None, ("unknown", "1.3 % of its link speed was seen to pass")), (0.7, ("paused-port", "it empties at 70 %"))]
+)
+def test_that_little_is_seen_to_pass_proves_no_pause_unless_the_queue_empties_slowly(rate: float | None, told: tuple[str, str]) -> None:
+    """Deep all the time: what is seen is 1.3 % of what the link can carry, and the rest may carry no telemetry."""
+    traffic = Traffic()
+    background(traffic)
+    for number in range(4000):
+        deep = 40_000 + 40_000 * (number % 320) // 320
+        wait = None if rate is None else round(8e9 * deep / (rate * 24.6e9))
+        traffic.packet(number * 25_000, Hop(7, 1, deep, wait))
+    profile = Profile(units=BYTES_NS.units, nodes={7: Node(ports={1: PortProfile(speed_bps=24.6e9)})})
+    finding = only(summarise(traffic.view(), profile))
+    assert finding.cause == told[0] and any(sentence.startswith(told[1]) for sentence in finding.evidence)
 
 
 def test_a_queue_that_is_never_empty_does_not_tell_what_a_hop_of_its_node_takes_at_least() -> None:

@@ -283,6 +283,16 @@ def test_a_loop_still_has_layers_and_a_picture() -> None:
     ElementTree.fromstring(drawing.draw(summary))
 
 
+def test_a_link_that_goes_back_is_drawn_below_the_boxes_not_behind_them() -> None:
+    picture = drawing.draw(links_of(("1", "2"), ("2", "1")))
+    bottoms = [
+        float(y) + float(height)
+        for y, height in re.findall(r'<rect x="[\d.]+" y="([\d.]+)" width="[\d.]+" height="([\d.]+)" rx="6"', picture)
+    ]
+    curves = [[float(number) for number in re.findall(r"[\d.]+", curve)] for curve in re.findall(r'<path d="(M[^"]+)"', picture)]
+    assert [max(curve[1::2]) > max(bottoms) for curve in curves] == [False, True]
+
+
 def test_a_long_chain_does_not_exhaust_the_stack() -> None:
     names = [str(number) for number in range(3000)]
     summary = links_of(*itertools.pairwise(names))

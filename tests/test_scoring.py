@@ -21,6 +21,7 @@ from int_analyzer.cli import app
 from int_analyzer.errors import ScenarioError, TruthError
 from int_analyzer.result import analyze
 from int_analyzer.scoring.case import CONDITIONS, SIZES, Case, cases, chosen
+from int_analyzer.scoring.listing import score_lines, score_tables
 from int_analyzer.scoring.run import run_case, score_captures
 from int_analyzer.scoring.score import Score, score
 from int_analyzer.scoring.table import calibration_of, document_of, rows_of
@@ -162,6 +163,16 @@ def test_calibration_holds_confidence_against_being_right() -> None:
     unsure = scored(finding(3, 3, confidence=0.6), congested=[root(1, 1)])
     found = {(entry.low, entry.findings, entry.right) for entry in calibration_of([("a", sure), ("a", unsure)])}
     assert found == {(0.9, 2, 0.5), (0.5, 1, 0.0)}
+
+
+def test_a_table_has_no_column_of_which_no_scenario_tells() -> None:
+    healthy, incast = ("healthy", scored()), ("incast", scored(finding(1, 1), congested=[root(1, 1)]))
+    for listed in (score_tables, score_lines):
+        alone, both = listed([healthy])[0], listed([healthy, incast])[0]
+        assert "roots found" not in alone and "roots found" in both
+        assert not any(head in line for head in ("hosts", "clocks off by") for line in (alone, both))
+    assert score_tables([healthy, incast])[-4:-2] == ["", "| said with | findings | mean confidence | were right |"]
+    assert len({line.count("|") for line in score_tables([healthy, incast])[:5]}) == 1
 
 
 def test_the_document_has_what_dashboards_ask_for() -> None:

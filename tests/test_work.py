@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from test_delay import SECONDS, SEED
 from work_traffic import Disk, ring
 
 from int_analyzer import Result, analyze
+from int_analyzer.analysis.quantiles import quantiles_of
+from int_analyzer.analysis.summary import Tracking
 from int_analyzer.cli import main
 from int_analyzer.report import json_document, terminal
 from int_analyzer.report.work_section import job_lines, storage_lines, work_headline
@@ -95,6 +98,29 @@ def test_lines_name_who_is_late_and_what_is_not_known(tmp_path: Path) -> None:
     lines = "\n".join(" ".join(line) for job in summary.jobs for line in job_lines(job, 5))
     assert "4 members (inferred from its traffic): 3 healthy, 1 slow" in lines
     assert "10.0.0.2 slow, since" in lines and "its own chunks are 300 µs late, 17 times" in lines
+
+
+def test_where_no_host_could_be_judged_none_is_called_healthy(tmp_path: Path) -> None:
+    disk = Disk()
+    for _ in range(4):
+        disk.command()
+        disk.fetch(60, 8)
+        disk.complete(5)
+    path = tmp_path / "storage.pcap"
+    path.write_bytes(capture(disk.packets))
+    summary = analyze(path).summary
+    storage, roce = summary.storage, summary.roce
+    assert storage is not None and roce is not None
+    summary = replace(summary, hosts=[replace(host, stall_of="unknown") for host in summary.hosts])
+    assert work_headline(summary)[0] == "NO SLOW HOST  among 2"
+    unmeasured = quantiles_of([], "not seen")
+    half = replace(storage, targets=[replace(target, dal=unmeasured) for target in storage.targets])
+    assert work_headline(replace(summary, storage=half))[0] == "NO SLOW HOST  among 1; 1 more could not be judged"
+    none = replace(half, hosts=[replace(host, dpl=unmeasured) for host in storage.hosts])
+    assert work_headline(replace(summary, storage=none))[0].startswith("HOSTS NOT JUDGED  of none of them a message")
+    polled = replace(roce, tracking=Tracking("polling", 0.25, 1.0, 0.25))
+    words, _ = work_headline(replace(summary, storage=None, hosts=[], roce=polled))
+    assert words.startswith("HOSTS NOT JUDGED  connections are polled, each 25 % of the time")
 
 
 def test_the_verb_prints_jobs_and_nothing_but_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

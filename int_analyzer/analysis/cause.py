@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from int_analyzer.analysis.congestion import Congestion, active_times, bucket_range, within
-from int_analyzer.analysis.drain import FULL, SLOW
+from int_analyzer.analysis.drain import FULL, SLOW, Drain
 from int_analyzer.analysis.paths import Reach
 from int_analyzer.analysis.wording import percent, plain
 from int_analyzer.fold.view import View
@@ -65,12 +65,12 @@ def find_cause(
     reach: dict[tuple[int, int], Reach],
     busy: frozenset[tuple[int, int]],
     share_seen: float | None,
-    drain: float | None,
+    drain: Drain | None,
 ) -> Cause:
     """The cause of a root's congestion.
 
-    `busy` are all congested (node, port)s; `share_seen` is the share of the port's traffic that is in the flows seen, `drain` the rate
-    at which the queue empties ÷ the speed of its link; None if unknown.
+    `busy` are all congested (node, port)s; `share_seen` is the share of the port's traffic that is in the flows seen, `drain` how fast
+    the queue empties; None if unknown.
     """
     port = _port(view, congestion.queue)
     hot = _intervals(congestion)
@@ -89,8 +89,8 @@ def find_cause(
     slow = PAUSED if last_hop else DEGRADED
 
     if drain is not None:
-        evidence.append(f"it empties at {percent(drain)} of its link speed (depth ÷ wait)")
-        if drain < SLOW:
+        evidence.append(_drain_sentence(drain))
+        if drain.share < SLOW:
             return Cause(slow, evidence)
     if siblings and len(calm_siblings) == len(siblings):
         mean = (load.bytes + sum(sibling_load)) / (1 + len(siblings))
@@ -100,7 +100,7 @@ def find_cause(
         )
         if mean and load.bytes > IMBALANCE * mean:
             return Cause(IMBALANCED, evidence)
-    if drain is not None and drain >= FULL:
+    if drain is not None and drain.share >= FULL:
         return Cause(OVERLOAD, evidence)
     if speed and 8 * load.bytes >= LINE_RATE * speed:
         if 8 * load.bytes <= TOO_MUCH * speed:
@@ -119,9 +119,11 @@ def find_cause(
     if ratio is not None and ratio <= FELL:
         evidence.append("the queue grew although less passed" + ("; no further hop is seen after this port" if last_hop else ""))
         return Cause(slow, evidence)
-    if speed and before is None:
-        evidence.append(f"only {percent(8 * load.bytes / speed)} of its link speed passed while packets waited")
+    if before is None and drain is not None:
         return Cause(slow, evidence)
+    if speed and 8 * load.bytes < speed:
+        # The rest may have passed unseen: without telemetry, or not sampled.
+        evidence.append(f"{percent(8 * load.bytes / speed)} of its link speed was seen to pass while packets waited")
     evidence.append("whether more came or less could leave cannot be told from the traffic seen")
     return Cause(UNKNOWN, evidence)
 
@@ -222,6 +224,13 @@ def _load_sentence(load: Rates, before: Rates | None) -> str:
         return f"{now}; no calm time to compare with"
     change = f" (× {plain(load.bytes / before.bytes, 2)})" if before.bytes else ""
     return f"{now}, in calm time {_rate(before)}{change}"
+
+
+def _drain_sentence(drain: Drain) -> str:
+    share = percent(drain.share)
+    if drain.at_least:
+        return f"it empties at a rate of at least {share} of its link speed (depth ÷ latency, of which it is unknown what is no wait)"
+    return f"it empties at {share} of its link speed (depth ÷ wait)"
 
 
 def _rate(rates: Rates) -> str:

@@ -23,6 +23,14 @@ FIT_BUCKETS = 8
 
 
 @dataclass(frozen=True)
+class Drain:
+    """Rate at which a queue empties ÷ speed of its link; `at_least`: it may be faster."""
+
+    share: float
+    at_least: bool
+
+
+@dataclass(frozen=True)
 class Drains:
     """Drain rates of queues, those of which the depth is known in bytes and the latency in ns.
 
@@ -33,8 +41,8 @@ class Drains:
     profile: Profile
     units: QueueUnits
 
-    def share(self, congestion: Congestion, rows: Any = None) -> float | None:
-        """Rate at which a queue empties while it is congested, or in these of its buckets, ÷ speed of its link; None if unknown.
+    def find(self, congestion: Congestion, rows: Any = None) -> Drain | None:
+        """How fast a queue empties while it is congested, or in these of its buckets; None if unknown.
 
         Where it is unknown what of the latency is wait, all of it is the most: if even that makes it `FULL`, it is at least so fast.
         """
@@ -46,7 +54,7 @@ class Drains:
         depth = float(buckets.depth_sum[rows].sum())
         waited = float((buckets.latency_sum[rows] - buckets.latency_count[rows] * (empty or 0.0)).sum())
         share = measured * depth / waited if waited > 0 else None
-        return share if share is None or empty is not None or share >= FULL else None
+        return Drain(share, empty is None) if share is not None and (empty is not None or share >= FULL) else None
 
     def _measured(self, congestion: Congestion) -> float | None:
         """What (raw depth ÷ raw latency) is to be multiplied with; None where it says nothing."""

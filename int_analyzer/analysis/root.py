@@ -14,7 +14,7 @@ import numpy as np
 
 from int_analyzer.analysis.cause import held_up
 from int_analyzer.analysis.congestion import Congestion
-from int_analyzer.analysis.drain import FULL, SLOW, Drains
+from int_analyzer.analysis.drain import FULL, SLOW, Drain, Drains
 from int_analyzer.analysis.paths import ONWARD_SHARE
 from int_analyzer.analysis.waiting import pairs_within, waiting_by_path
 from int_analyzer.fold.view import View
@@ -53,7 +53,7 @@ class Place:
     `waits_for`: share of its waiting by next congested queue downstream; `root`: the queue where the walk from here ends (itself
     for a root); `last_seen`: share of its waiting for which no further hop is seen; `circle`: the walk came back to where it was.
     Of a victim that is held up as a whole: `held`, load ÷ load in calm time, or `paused`. `alone`: drain rate ÷ link speed while all is
-    calm behind it, of a root that is slow then too.
+    calm behind it, of a root that is slow then too. `drain`: how fast it empties, None if unknown.
     """
 
     role: str
@@ -64,6 +64,7 @@ class Place:
     circle: bool
     paused: Paused | None = None
     alone: float | None = None
+    drain: Drain | None = None
 
     @property
     def nothing_after(self) -> bool:
@@ -97,6 +98,7 @@ def place_all(
     what waits in it is mostly for other places; a port that is paused for short, again and again, looks the same.
     """
     by_queue = {congestion.queue: congestion for congestion in congestions}
+    drained = {congestion.queue: drains.find(congestion) for congestion in congestions}
     waits: dict[int, dict[int, float]] = {}
     last_seen: dict[int, float] = {}
     held: dict[int, float] = {}
@@ -107,7 +109,8 @@ def place_all(
     bridges = _bridges(view, faint, by_queue, crossed)
     by_way = _Filling(view, by_queue | {entry.queue: entry for entry in faint if entry.queue in bridges}, crossed)
     for congestion in congestions:
-        queue, drain = congestion.queue, drains.share(congestion)
+        queue = congestion.queue
+        drain = rate.share if (rate := drained[queue]) is not None else None
         waits[queue], last_seen[queue] = _waits_for(view, congestion, by_queue, crossed)
         share = sum(waits[queue].values())
         by_itself = _drain_alone(view, congestion, by_queue, crossed, drains) if drain is not None and drain < FULL else None
@@ -132,7 +135,8 @@ def place_all(
     for queue, waits_for in waits.items():
         root, circle = _walk(queue, bridges | following, by_queue)
         role = ROOT if root == queue else VICTIM
-        places[queue] = Place(role, root, waits_for, last_seen[queue], held.get(queue), circle, paused.get(queue), alone.get(queue))
+        found = held.get(queue), circle, paused.get(queue), alone.get(queue), drained[queue]
+        places[queue] = Place(role, root, waits_for, last_seen[queue], *found)
     return places
 
 
@@ -154,7 +158,8 @@ def _drain_alone(
     # Where nothing behind it is ever congested there is nothing to tell it from.
     if calm.all() or int(calm.sum()) < ALONE_BUCKETS:
         return None
-    return drains.share(congestion, congestion.rows[calm])
+    drain = drains.find(congestion, congestion.rows[calm])
+    return drain.share if drain is not None else None
 
 
 def _bridges(

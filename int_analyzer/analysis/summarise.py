@@ -113,8 +113,7 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
     if not congestions:
         return []
     crossed = crossings(view, (entry.queue for entry in (*congestions, *faint)))
-    drains = Drains(view, profile, units)
-    places = place_all(view, congestions, crossed, drains, faint)
+    places = place_all(view, congestions, crossed, Drains(view, profile, units), faint)
     reach = reach_of_ports(view)
     busy = frozenset((int(view.queues.node_id[entry.queue]), int(view.queues.port[entry.queue])) for entry in congestions)
     usable = ~contradicted(view) & (view.queues.latency_count > 0)
@@ -131,7 +130,7 @@ def _findings(view: View, profile: Profile, units: QueueUnits, congestions: list
         # Flows that pass a victim do not fill it, and what is seen of a queue filled by others only waits.
         filled_by = culprits(view, profile, congestion) if is_root and not unseen else []
         part = seen[0] if seen is not None else None
-        cause = find_cause(view, profile, congestion, reach, busy, part, drains.share(congestion)) if is_root else None
+        cause = find_cause(view, profile, congestion, reach, busy, part, place.drain) if is_root else None
         candidates.append(
             Candidate(
                 congestion=congestion,

@@ -39,7 +39,11 @@ def graph(
     ] = None,
     profile: ProfileOption = None,
 ) -> None:
-    """Write the graph of all paths: nodes, ports, packets, latency, depth and what is congested."""
+    """Write the graph of all paths: nodes, ports, packets, latency, depth and what is congested.
+
+    A picture of more than 16 nodes shows the paths through what is congested; nodes and ports on them that have no finding of their own
+    are gathered. The other formats hold everything.
+    """
     from int_analyzer import result as results
     from int_analyzer.errors import SourceError
     from int_analyzer.report import graph_files

@@ -55,8 +55,8 @@ def score(
     top-1: the first port named is a true root; where nothing is congested, no port is blamed. roots found: share of all true roots.
     false: ports named as roots that are none; victims blamed: those of them that only wait for one. Start error: of the first right
     root. Culprits: share of the flows named that fill the queue, and of these how many are named. Clocks off by: the
-    largest error of an offset between two nodes, where packets are seen in both directions. The last table holds how sure findings were
-    against how often they were right.
+    largest error of an offset between two nodes, where packets are seen in both directions. A column that holds nothing is left out. The
+    last table holds how sure findings were against how often they were right.
     """
     from int_analyzer.scoring.case import CONDITIONS, SIZES, cases, chosen
     from int_analyzer.scoring.listing import score_lines, score_tables

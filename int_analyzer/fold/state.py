@@ -160,10 +160,12 @@ class State:
             self.quality.counters[total] += rows
 
     def compile(self, columns: Columns) -> None:
-        """Compile what `fold` would compile only when the first report or mirror comes (it compiles the rest in any case)."""
+        """Compile what `fold` would compile only for the first report or mirror, or in a large fabric; the rest it does in any case."""
         if not _jit.DISABLED:
             for kernel in (fold_reports, fold_mirrors):
                 self._fold_sequences(kernel, 0, 0, columns.arena, True)
+            self._catch_up(True)
+            self.queues.buckets.compact(1, self.capacity.bucket_rows, True)
             self.connections.compile()
 
     def _fold_packets(self, row: int, stop: int, columns: Any, waits: Any, waited: int, fast: bool) -> tuple[int, int]:
@@ -234,13 +236,15 @@ class State:
 
     def settle(self) -> None:
         """Count the hops that were put off."""
-        queues, backlog = self.queues, self._backlog
         while self.hops_put_off > 0:
-            queues.reserve(1, self._fast)
-            work = self._work()
-            arrays = (backlog.rows, backlog.parts, queues.counters, queues.histograms.blocks, queues.histograms.pool, queues.buckets.log)
-            _jit.run(catch_up, self._fast, 1, *arrays, self.links.table.rows, work)
-            queues.histograms.used, queues.buckets.used = work[[BLOCKS, BUCKETS]].tolist()
+            self.queues.reserve(1, self._fast)
+            self._catch_up(self._fast)
+
+    def _catch_up(self, fast: bool) -> None:
+        queues, backlog, work = self.queues, self._backlog, self._work()
+        arrays = (backlog.rows, backlog.parts, queues.counters, queues.histograms.blocks, queues.histograms.pool, queues.buckets.log)
+        _jit.run(catch_up, fast, 1, *arrays, self.links.table.rows, work)
+        queues.histograms.used, queues.buckets.used = work[[BLOCKS, BUCKETS]].tolist()
 
     def _fold_roce(self, row: int, stop: int, columns: Any, waits: Any, waited: int, fast: bool) -> int:
         *arrays, work = self.connections.arrays(fast)

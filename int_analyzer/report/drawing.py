@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from xml.sax.saxutils import escape
 
-from int_analyzer.analysis.summary import Finding, Link, Summary
+from int_analyzer.analysis.summary import Link, Summary
 from int_analyzer.report import figure
+from int_analyzer.report.excerpt import Excerpt, excerpt, shown
 from int_analyzer.report.layering import layers_of
 from int_analyzer.report.terminal import headline, verdict
 
@@ -47,9 +48,9 @@ class _Box:
     @property
     def width(self) -> float:
         rows = max(len(self.ingress), len(self.egress))
-        texts = [len(figure.node(self.name)) + 2]
+        texts = [len(figure.node(shown(self.name))) + 2]
         for row in range(rows):
-            left = len(self.ingress[row]) if row < len(self.ingress) else 0
+            left = len(shown(self.ingress[row])) if row < len(self.ingress) else 0
             right = len(self._label(self.egress[row])) if row < len(self.egress) else 0
             texts.append(left + right + 5)
         texts += [len(text) + 4 for text, _ in self.banners]
@@ -57,7 +58,7 @@ class _Box:
 
     def _label(self, port: str) -> str:
         mark = "▲ " if self.roles.get(port) == "root" else ""
-        return f"{self.details.get(port, '')}  {mark}{port}"
+        return f"{self.details.get(port, '')}  {mark}{shown(port)}"
 
     def port_y(self, row: int) -> float:
         return self.y + _HEAD + _ROW * row + _ROW / 2
@@ -65,28 +66,33 @@ class _Box:
 
 def draw(summary: Summary) -> str:
     """The picture as SVG text."""
-    boxes = _boxes(summary)
-    layers = layers_of(summary, sorted(boxes))
+    drawn = excerpt(summary)
+    boxes = _boxes(drawn)
+    layers = layers_of(replace(summary, links=drawn.links), sorted(boxes))
     width, height = _place(boxes, layers, 52)
     first, *rest = _headline(summary)
+    below = [text for text in (_legend(summary), drawn.left_out) if text]
     width = max(width, len(first) * 8 + 2 * _MARGIN, 420)
+    bottom = height + 12 + _ROW * len(below)
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height + 34:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height + 34:.0f}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{bottom:.0f}" '
+        f'viewBox="0 0 {width:.0f} {bottom:.0f}" role="img">',
         f"<title>{escape(first)}</title>",
         f"<style>{_STYLE}</style>",
         f'<rect width="100%" height="100%" fill="{PAPER}"/>',
         f'<text class="title" x="{_MARGIN}" y="28" style="fill:{RED if summary.findings else INK}">{escape(first)}</text>',
     ]
     lines += [f'<text class="small" x="{_MARGIN}" y="46">{escape(rest[0])}</text>'] if rest else []
-    links = _by_port(summary.links)
+    links = _by_port(drawn.links)
     busiest = max((link.packets for link in links), default=1)
     edges = [_edge(boxes, link, busiest) for link in sorted(links, key=lambda link: _role(boxes, link) != "")]
     # labels over all curves, each with a white rim
     lines += [curve for curve, _ in edges] + [label for _, label in edges]
     for name in sorted(boxes):
         lines += _node(boxes[name])
-    lines += [f'<text class="small" x="{_MARGIN}" y="{height + 18:.0f}">{escape(_legend(summary))}</text>', "</svg>"]
+    for place, text in enumerate(below):
+        lines.append(f'<text class="small" x="{_MARGIN}" y="{height + 18 + _ROW * place:.0f}">{escape(text)}</text>')
+    lines.append("</svg>")
     return "\n".join(lines) + "\n"
 
 
@@ -118,10 +124,10 @@ def _legend(summary: Summary) -> str:
     return text + " · dashed orange: held up" if any(finding.role == "victim" for finding in summary.findings) else text
 
 
-def _boxes(summary: Summary) -> dict[str, _Box]:
+def _boxes(drawn: Excerpt) -> dict[str, _Box]:
     boxes: dict[str, _Box] = {}
     # of a port's queues the deepest comes last, and is told
-    for link in sorted(summary.links, key=lambda link: link.depth.p99 or 0):
+    for link in sorted(drawn.links, key=lambda link: link.depth.p99 or 0):
         source = boxes.setdefault(link.source.node, _Box(link.source.node))
         port = link.source.port or "?"
         if port not in source.egress:
@@ -132,24 +138,17 @@ def _boxes(summary: Summary) -> dict[str, _Box]:
             target = boxes.setdefault(link.to_node, _Box(link.to_node))
             if (link.to_port or "?") not in target.ingress:
                 target.ingress.append(link.to_port or "?")
-    for finding in reversed(summary.findings):
-        box = boxes.get(finding.node)
-        if box is not None and finding.port in box.egress:
-            box.roles[finding.port] = finding.role
-            box.banners.append((_banner(finding), finding.role))
+    for mark in drawn.marks:
+        box = boxes.get(mark.node)
+        if box is not None and mark.port in box.egress:
+            box.roles[mark.port] = mark.role
+            if mark.text:
+                box.banners.append((mark.text, mark.role))
     for box in boxes.values():
         box.ingress.sort(key=_natural)
         box.egress.sort(key=_natural)
         box.banners.reverse()
     return boxes
-
-
-def _banner(finding: Finding) -> str:
-    what = figure.trouble(finding)
-    text = f"port {finding.port} {what}: {finding.cause.replace('-', ' ')}"
-    if finding.peak_depth is not None:
-        text += f", depth {figure.quantity(finding.peak_depth, finding.depth_unit)}"
-    return text
 
 
 def _natural(text: str) -> tuple[int, int, str]:
@@ -193,6 +192,13 @@ def _edge(boxes: dict[str, _Box], link: Link, busiest: int) -> tuple[str, str]:
         x2, y2 = target.x, target.port_y(target.ingress.index(link.to_port or "?"))
         bend = max((x2 - x1) / 2, 60)
         path = f"M{x1:.1f} {y1:.1f}C{x1 + bend:.1f} {y1:.1f} {x2 - bend:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
+        if x2 < x1:
+            # back, as loops go: below the boxes, not behind them
+            below, out = max(source.y + source.height, target.y + target.height) + _MARGIN / 2, _MARGIN
+            path = (
+                f"M{x1:.1f} {y1:.1f}C{x1 + out:.1f} {y1:.1f} {x1 + out:.1f} {below:.1f} {(x1 + x2) / 2:.1f} {below:.1f}"
+                f"S{x2 - out:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
+            )
     # the label stands near the source: there the curve is still level, and two curves have not crossed yet
     return (
         f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{thickness:.1f}" stroke-opacity="0.85"{dash}/>',
@@ -206,12 +212,12 @@ def _node(box: _Box) -> list[str]:
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="6" fill="#f8fafc" '
         f'stroke="{RED if congested else GREY}" stroke-width="{2.5 if congested else 1.2}"/>',
         f'<text class="name" x="{box.x + box.width / 2:.1f}" y="{box.y + 19:.1f}" text-anchor="middle">'
-        f"{escape(figure.node(box.name))}</text>",
+        f"{escape(figure.node(shown(box.name)))}</text>",
     ]
     for row, port in enumerate(box.ingress):
         y = box.port_y(row)
         lines.append(f'<circle cx="{box.x:.1f}" cy="{y:.1f}" r="4" fill="{PAPER}" stroke="{GREY}" stroke-width="1.5"/>')
-        lines.append(f'<text x="{box.x + 9:.1f}" y="{y + 4:.1f}">{escape(port)}</text>')
+        lines.append(f'<text x="{box.x + 9:.1f}" y="{y + 4:.1f}">{escape(shown(port))}</text>')
     for row, port in enumerate(box.egress):
         lines += _egress(box, port, box.port_y(row))
     y = box.y + box.height - 6 - _ROW * len(box.banners)
@@ -232,10 +238,10 @@ def _egress(box: _Box, port: str, y: float) -> list[str]:
     style = f' class="name" style="fill:{RED}"' if role == "root" else ""
     lines = [
         f'<rect x="{right - 4:.1f}" y="{y - 5:.1f}" width="8" height="10" fill="{fill}"/>',
-        f'<text x="{right - 9:.1f}" y="{y + 4:.1f}" text-anchor="end"{style}>{mark}{escape(port)}</text>',
+        f'<text x="{right - 9:.1f}" y="{y + 4:.1f}" text-anchor="end"{style}>{mark}{escape(shown(port))}</text>',
     ]
     detail = box.details.get(port)
     if detail:
-        before = right - 9 - (len(port) + len(mark) + 1) * _CHARACTER - 3
+        before = right - 9 - (len(shown(port)) + len(mark) + 1) * _CHARACTER - 3
         lines.append(f'<text class="small" x="{before:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(detail)}</text>')
     return lines

@@ -14,6 +14,10 @@ _NAMED = 3
 
 def work_headline(summary: Summary) -> tuple[str, str]:
     """The answer in one line, and its style: which hosts are slow, or may be."""
+    roce = summary.roce
+    if roce is not None and roce.tracking.mode == "polling":
+        followed = f"connections are polled, each {figure.share(roce.tracking.time_share)} of the time"
+        return f"HOSTS NOT JUDGED  {followed}: by that share of them nobody is called healthy", "bold yellow"
     if summary.storage is None and not summary.jobs and (summary.messages is None or not summary.messages.judged):
         return "NO JOBS  neither storage I/O nor a collective shows in the RoCEv2 messages", "bold yellow"
     for label, word, style in (("slow", "SLOW HOST", "bold magenta"), ("suspect", "SUSPECT HOST", "bold yellow")):
@@ -21,7 +25,20 @@ def work_headline(summary: Summary) -> tuple[str, str]:
         if named:
             more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
             return f"{word}{'' if len(named) == 1 else 'S'}  {', '.join(named[:_NAMED])}{more}, of {len(summary.hosts)}", style
-    return f"NO SLOW HOST  among {len(summary.hosts)}", "bold green"
+    judged = _judged(summary)
+    if not judged:
+        return "HOSTS NOT JUDGED  of none of them a message, a step of a job or storage I/O was seen that can be timed", "bold yellow"
+    left = len(summary.hosts) - judged
+    return f"NO SLOW HOST  among {judged}" + (f"; {left} more could not be judged" if left else ""), "bold green"
+
+
+def _judged(summary: Summary) -> int:
+    """Hosts that would have been called slow, had they been: by their messages, as members of a job, or by their storage I/O."""
+    places = [*summary.storage.hosts, *summary.storage.targets] if summary.storage is not None else []
+    measured = {place.host for place in places if place.dpl.p50 is not None} | {
+        place.target for place in places if place.dal.p50 is not None
+    }
+    return sum(host.stall_of != "unknown" or bool(host.jobs) or host.host in measured for host in summary.hosts)
 
 
 def storage_lines(storage: StorageSummary, most: int) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ HEADS = (
     "max",
     "cause right",
     "culprits right",
-    "found",
+    "culprits found",
     "events",
     "hosts",
     "clocks off by",
@@ -30,21 +30,19 @@ _BINS = ("said with", "findings", "mean confidence", "were right")
 
 def score_lines(scores: Sequence[tuple[str, Score]]) -> list[str]:
     """A line for every scenario and one for all, and how sure the findings were against how often they were right."""
-    grid = Grid(right=range(1, len(HEADS)))
-    grid.add(*HEADS)
-    for row in [*rows_of(scores), total_of(scores)]:
-        grid.add(*_cells(row))
-    bins = Grid(right=range(1, len(_BINS)))
-    bins.add(*_BINS)
-    for cells in _bin_cells(scores):
-        bins.add(*cells)
-    return [*grid.lines(), "", *bins.lines()]
+    return [*_grid(_scored(scores)), "", *_grid([_BINS, *_bin_cells(scores)])]
 
 
 def score_tables(scores: Sequence[tuple[str, Score]]) -> list[str]:
     """The same as Markdown."""
+    return [*_markdown(_scored(scores)), "", *_markdown([_BINS, *_bin_cells(scores)])]
+
+
+def _scored(scores: Sequence[tuple[str, Score]]) -> list[tuple[str, ...]]:
+    """Heads and rows, without the columns that hold nothing: what none of the scenarios is about."""
     rows = [_cells(row) for row in [*rows_of(scores), total_of(scores)]]
-    return [*_markdown(HEADS, rows), "", *_markdown(_BINS, _bin_cells(scores))]
+    told = [column for column in zip(HEADS, *rows, strict=True) if any(cell != figure.NONE for cell in column[1:])]
+    return list(zip(*told, strict=True))
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -73,9 +71,13 @@ def _bin_cells(scores: Sequence[tuple[str, Score]]) -> list[tuple[str, ...]]:
     ]
 
 
-def _markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [
-        f"| {' | '.join(heads)} |",
-        "|" + "---|" + "---:|" * (len(heads) - 1),
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]
+def _grid(rows: Sequence[Sequence[str]]) -> list[str]:
+    grid = Grid(right=range(1, len(rows[0])))
+    for cells in rows:
+        grid.add(*cells)
+    return list(grid.lines())
+
+
+def _markdown(rows: Sequence[Sequence[str]]) -> list[str]:
+    head, *lines = [f"| {' | '.join(row)} |" for row in rows]
+    return [head, "|" + "---|" + "---:|" * (len(rows[0]) - 1), *lines]

@@ -28,8 +28,6 @@ _HEAT_SECONDS = 60
 _DARKEST = 8
 """Times the median of all ports and seconds: where no port stands out, none is dark."""
 _DAY_NS = 86_400 * SECOND_NS
-_DRAWN_LINKS = 200
-"""With more links a picture shows nothing: the busiest and the congested are drawn."""
 
 
 def page_document(sidecar: Sidecar) -> dict[str, Any]:
@@ -172,10 +170,7 @@ def _graph(snapshot: Snapshot) -> str:
     """The picture; "" where there is no port to draw."""
     if not snapshot.judgement.summary.queues:
         return ""
-    summary = replace(snapshot.judgement.summary, findings=snapshot.judgement.findings)
-    congested = {(finding.node, finding.port) for finding in summary.findings}
-    links = sorted(summary.links, key=lambda link: ((link.source.node, link.source.port) not in congested, -link.packets))
-    return draw(replace(summary, links=links[:_DRAWN_LINKS]))
+    return draw(replace(snapshot.judgement.summary, findings=snapshot.judgement.findings))
 
 
 def _heat(snapshot: Snapshot) -> dict[str, Any]:
