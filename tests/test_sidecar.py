@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import itertools
 import json
@@ -389,3 +390,14 @@ def test_asked_to_stop_while_it_begins_it_closes_what_is_open_and_ends_with_exit
     finally:
         signal.signal(signal.SIGTERM, before)
     assert ended.value.code == 0 and closed == ["sidecar"]
+
+
+def test_what_was_loaded_is_not_searched_for_garbage_while_it_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen = list[int]()
+
+    def connect(sidecar: Sidecar, options: assembly.Options) -> None:
+        sidecar.on_tick.append(lambda now_ns: frozen.append(gc.get_freeze_count()))
+
+    monkeypatch.setattr(assembly, "_connect", connect)
+    assembly.run(assembly.Options(replay=str(CONGESTED), speed=float("inf"), output=Path(os.devnull)))
+    assert frozen and min(frozen) > 10_000 and gc.get_freeze_count() == 0

@@ -180,7 +180,7 @@ def _host_pairs(view: View) -> list[HostPairSummary]:
     }
     has_peer = np.nonzero(seen.peer >= 0)[0]
     sums["cnps"] = np.bincount(seen.host_pair[has_peer], seen.cnp_packets[seen.peer[has_peer]], len(pairs.src))
-    of = [np.nonzero(seen.host_pair == row)[0] for row in range(len(pairs.src))]
+    of = np.split(np.argsort(seen.host_pair, kind="stable"), np.cumsum(np.bincount(seen.host_pair, minlength=len(pairs.src)))[:-1])
     directions = np.bincount(seen.host_pair, seen.data > 0, len(pairs.src))
     rows = np.nonzero(sums["data"] > 0)[0]
     rows = rows[np.lexsort((-sums["bytes"][rows], -sums["retransmitted"][rows]))][:MOST_HOST_PAIRS]

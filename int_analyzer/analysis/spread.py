@@ -10,15 +10,15 @@ Both must be far beyond chance. Where flows between two hosts stay together, all
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from int_analyzer.analysis.losses.lossy_link import CERTAIN
+from int_analyzer.fold.sorting import order_by
 from int_analyzer.fold.view import View
 from int_analyzer.profile import ABSENT
 
@@ -58,39 +58,40 @@ class Difference:
     together_elsewhere: float | None
 
 
-class _Step(NamedTuple):
-    """A flow leaves a node for the next one, on its way to the last."""
+class _Steps(NamedTuple):
+    """Flows that leave a node for the next one, on their way to the last: int64[n] each, in the order of the flows."""
 
-    next_id: int
-    last_id: int
-    port_id: int
-    flow: int
+    next_id: Any
+    last_id: Any
+    port_id: Any
+    flow: Any
 
 
 @dataclass
 class _Spread:
-    """What one node does: flows by next node, the same by pair of hosts, ports to the next nodes, bytes."""
+    """What one node does: flows and bytes by next node, flows by the next node of the first one between the same two hosts, ports.
+
+    same: flows that go the way of the first one between the same two hosts, and all that have one before them.
+    """
 
     flows: Counter[int]
     bytes: Counter[int]
-    pairs: dict[tuple[str, str], list[int]]
+    first: Counter[int]
+    same: tuple[int, int]
     ports: dict[int, int]
-
-    @cached_property
-    def same(self) -> tuple[int, int]:
-        """Flows that go the way of the first one between the same two hosts, and all that have one before them."""
-        same = sum(ways.count(ways[0]) - 1 for ways in self.pairs.values())
-        return same, sum(map(len, self.pairs.values())) - len(self.pairs)
 
 
 def find_differences(view: View) -> list[Difference]:
     """Nodes that spread flows otherwise than their peers do."""
-    steps: dict[int, list[_Step]] = defaultdict(list)
-    for node, step in _steps(view):
-        steps[node].append(step)
+    steps = _steps(view)
+    if not steps:
+        return []
+    hosts: dict[tuple[str, str], int] = {}
+    names = zip(view.flows.src[:MOST_FLOWS], view.flows.dst[:MOST_FLOWS], strict=True)
+    pairs = np.array([hosts.setdefault(pair, len(hosts)) for pair in names], dtype=np.int64)
     found = []
     for group in _peers(steps):
-        spreads = _spreads(view, {node: steps[node] for node in group})
+        spreads = _spreads(view.flows.bytes, pairs, {node: steps[node] for node in group})
         for node in spreads:
             others = [other for other in spreads if other != node]
             if len(others) >= FEWEST_PEERS:
@@ -108,48 +109,69 @@ def _extent(difference: Difference) -> float:
     return abs(difference.share - difference.elsewhere) + abs((difference.together or 0.0) - (difference.together_elsewhere or 0.0))
 
 
-def _spreads(view: View, steps: dict[int, list[_Step]]) -> dict[int, _Spread]:
-    """By node of a group, over flows that have a choice: there are several ways from it, or from a peer, to their last node."""
-    ways: dict[tuple[int, int], set[int]] = defaultdict(set)
+def _spreads(sizes: Any, pairs: Any, steps: dict[int, _Steps]) -> dict[int, _Spread]:
+    """By node of a group, over flows that have a choice: there are several ways from it, or from a peer, to their last node.
+
+    sizes, pairs: int64[flows], bytes of a flow, and the number of its pair of hosts.
+    """
+    open_to: set[int] = set()
+    for taken in steps.values():
+        lasts, ways = np.unique(np.unique(np.stack([taken.last_id, taken.next_id]), axis=1)[0], return_counts=True)
+        open_to.update(lasts[ways > 1].tolist())
+    spreads = {}
     for node, taken in steps.items():
-        for step in taken:
-            ways[node, step.last_id].add(step.next_id)
-    open_to = {last for (_, last), nexts in ways.items() if len(nexts) > 1}
-    sizes = view.flows.bytes.tolist()
-    spreads: dict[int, _Spread] = defaultdict(lambda: _Spread(Counter(), Counter(), defaultdict(list), {}))
-    for node, taken in steps.items():
-        for step in taken:
-            if step.last_id in open_to:
-                spread = spreads[node]
-                spread.flows[step.next_id] += 1
-                spread.bytes[step.next_id] += sizes[step.flow]
-                spread.pairs[view.flows.src[step.flow], view.flows.dst[step.flow]].append(step.next_id)
-                spread.ports[step.next_id] = step.port_id
-    return dict(spreads)
+        open_ = np.isin(taken.last_id, list(open_to))
+        if open_.any():
+            spreads[node] = _spread(sizes, pairs, _Steps(*(column[open_] for column in taken)))
+    return spreads
 
 
-def _steps(view: View) -> Iterator[tuple[int, _Step]]:
-    """(node, step) wherever a flow goes on to a node that is not the last.
+def _spread(sizes: Any, pairs: Any, steps: _Steps) -> _Spread:
+    nexts, at = np.unique(steps.next_id, return_inverse=True)
+    size = np.zeros(len(nexts), dtype=np.int64)
+    np.add.at(size, at, sizes[steps.flow])
+    _, first, pair = np.unique(pairs[steps.flow], return_index=True, return_inverse=True)
+    same = int((steps.next_id == steps.next_id[first][pair]).sum()) - len(first)
+    return _Spread(
+        flows=Counter(dict(zip(nexts.tolist(), np.bincount(at).tolist(), strict=True))),
+        bytes=Counter(dict(zip(nexts.tolist(), size.tolist(), strict=True))),
+        first=Counter(steps.next_id[first].tolist()),
+        same=(same, len(pair) - len(first)),
+        ports=dict(zip(steps.next_id.tolist(), steps.port_id.tolist(), strict=True)),
+    )
+
+
+def _steps(view: View) -> dict[int, _Steps]:
+    """By node: wherever a flow goes on to a node that is not the last.
 
     A flow that moved once counts where it was before: a link that failed is no configuration. One that moves again and again is sprayed.
     """
-    node_ids, ports = view.queues.node_id.tolist(), view.queues.port.tolist()
-    for flow, (path, changes, before) in enumerate(
-        zip(*(column[:MOST_FLOWS].tolist() for column in (view.flows.path, view.flows.path_changes, view.flows.path_before)), strict=True)
-    ):
-        first = path if changes == 0 else before if changes == 1 else ABSENT
-        queues = view.paths.queues[first] if first != ABSENT else ()
-        nodes = [node_ids[queue] for queue in queues]
-        if ABSENT in nodes or len(set(nodes)) < len(nodes):
-            continue
-        for position in range(len(nodes) - 2):
-            yield nodes[position], _Step(nodes[position + 1], nodes[-1], ports[queues[position]], flow)
+    paths, changes = view.paths.queues, view.flows.path_changes[:MOST_FLOWS]
+    path = np.select([changes == 0, changes == 1], [view.flows.path[:MOST_FLOWS], view.flows.path_before[:MOST_FLOWS]], ABSENT)
+    nodes = view.queues.node_id[paths.values]
+    # nor does a path over a node that is not known, or twice over one, tell anything
+    order = order_by(paths.row_of, nodes)
+    again = (np.diff(paths.row_of[order]) == 0) & (np.diff(nodes[order]) == 0)
+    useless = paths.lengths <= 2
+    useless[paths.row_of[order[1:][again]]] = True
+    useless[paths.row_of[nodes == ABSENT]] = True
+    flow = np.flatnonzero((path != ABSENT) & ~np.append(useless, True)[path])
+    path = path[flow]
+    taken = paths.lengths[path] - 2
+    at = np.repeat(paths.starts[path] - (np.cumsum(taken) - taken), taken) + np.arange(taken.sum())
+    node = nodes[at]
+    last = np.repeat(nodes[paths.ends[path] - 1], taken)
+    columns = (nodes[at + 1], last, view.queues.port[paths.values[at]], np.repeat(flow, taken))
+    by_node = order_by(node)
+    begins = np.flatnonzero(np.diff(node[by_node], prepend=node[by_node[:1]] - 1))
+    parts = zip(*(np.split(column[by_node], begins[1:]) for column in columns), strict=True)
+    return dict(zip(node[by_node[begins]].tolist(), (_Steps(*part) for part in parts), strict=False))
 
 
-def _peers(steps: dict[int, list[_Step]]) -> list[list[int]]:
+def _peers(steps: dict[int, _Steps]) -> list[list[int]]:
     """Groups of nodes that choose between the same next nodes; one that uses some of them only belongs to those that use all."""
     groups: list[tuple[set[int], list[int]]] = []
-    nexts_of = {node: {step.next_id for step in taken} for node, taken in steps.items()}
+    nexts_of = {node: set(taken.next_id.tolist()) for node, taken in steps.items()}
     for node in sorted(steps, key=lambda node: (-len(nexts_of[node]), node)):
         nexts = nexts_of[node]
         for wide, members in groups:
@@ -229,8 +251,7 @@ def _effective(spread: _Spread, nexts: list[int], together: float | None) -> Any
     """Choices by next node: flows, or pairs of hosts where their flows stay together."""
     if together is None or together < TOGETHER:
         return np.array([spread.flows[following] for following in nexts], dtype=np.float64)
-    first = Counter(ways[0] for ways in spread.pairs.values())
-    return np.array([first[following] for following in nexts], dtype=np.float64)
+    return np.array([spread.first[following] for following in nexts], dtype=np.float64)
 
 
 def _surprise(one: Any, other: Any) -> float:

@@ -118,13 +118,15 @@ class Histograms:
         for begin in range(0, len(chosen), 1024):
             part = chosen[begin : begin + 1024]
             row, block = np.nonzero(self.blocks[part])
-            counters = self.pool[self.blocks[part[row], block]]
-            where, sub = np.nonzero(counters)
-            if where.size == 0:
+            counters = self.pool[self.blocks[part[row], block]].ravel()
+            # in one row of them all: numpy looks longer in two dimensions
+            at = np.flatnonzero(counters)
+            if at.size == 0:
                 continue
-            row, places = row[where], (block[where] << 6) | sub
-            reached = np.cumsum(counters[where, sub])
-            total = np.bincount(row, weights=counters[where, sub], minlength=len(part)).astype(np.int64)
+            counters, where = counters[at], at >> 6
+            row, places = row[where], (block[where] << 6) | (at & 63)
+            reached = np.cumsum(counters)
+            total = np.bincount(row, weights=counters, minlength=len(part)).astype(np.int64)
             before = np.cumsum(total) - total
             for column, share in enumerate(shares):
                 rank = np.clip(np.ceil(share * total - 1e-9).astype(np.int64), 1, None)

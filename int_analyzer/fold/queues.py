@@ -16,7 +16,7 @@ from int_analyzer.fold import buckets as bucket_log
 from int_analyzer.fold.buckets import NEVER, Buckets, append
 from int_analyzer.fold.hashing import FACTOR_0, FACTOR_1, mixed, product
 from int_analyzer.fold.histogram import Histograms, count_in
-from int_analyzer.fold.table import BLOCKS, BUCKET_NS, DEPTH_OF_ALL, KEY, QUEUES, Table, aligned, find
+from int_analyzer.fold.table import BLOCKS, BUCKET_NS, DEPTH_OF_ALL, KEY, QUEUES, Table, aligned, find, guess
 from int_analyzer.fold.view import BucketView, QueueView
 from int_analyzer.schema import (
     HAS_DEPTH,
@@ -67,6 +67,12 @@ def hop_key(columns: Any, hop: int) -> tuple[int, int, int]:
     if present & HAS_QUEUE != 0:
         queue = get(columns, "hops.queue_id", hop) + 1
     return node, (egress << QUEUE_BITS) | queue, ingress
+
+
+def key_of(node: int | None, port: int | None, queue: int | None) -> tuple[int, int]:
+    """NODE and PORT word of a queue by its numbers."""
+    of_port = 0 if port is None else port + 1
+    return -1 if node is None else node, of_port << QUEUE_BITS | (0 if queue is None else queue + 1)
 
 
 @inlined
@@ -239,6 +245,15 @@ class Queues:
         self._reserve_rows()
         self.histograms.reserve_blocks(2 * hops)
         self.counters[:, BUCKET] >>= self.buckets.reserve(hops, len(self.table), fast)
+
+    def lower(self, marks: Any, fast: bool) -> None:
+        """Judge what comes by these low-water marks too: int64[n, 8], rows of these queues as another table has them."""
+        rows, index = self.table.rows, self.table.index(fast)
+        for mark in marks:
+            row = guess(index, int(mark[HASH]))
+            if row >= 0 and rows[row, NODE] == mark[NODE] and rows[row, PORT] == mark[PORT]:
+                for word in (LATENCY_LOW, DEPTH_LOW):
+                    rows[row, word] = min(rows[row, word], mark[word])
 
     def _reserve_rows(self) -> None:
         """Make room for the counters and histograms of as many queues as the table has room for."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,6 +128,7 @@ def run(options: Options) -> None:
             from int_analyzer.sidecar.screen import Screen
 
             sidecar.on_tick.append(stack.enter_context(Screen(sidecar, sys.stdout)).show)
+        stack.enter_context(_settled())
         stack.enter_context(signals.stops())
         if source is None:
             sidecar.watch(signals.stopping)
@@ -160,6 +162,17 @@ def compile_apart() -> None:
     if not _jit.DISABLED and not _jit.cached_kernels().get("decode_batch"):
         # where nothing can be kept it fails, and this process compiles
         subprocess.run([sys.executable, "-m", "int_analyzer", "warmup"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@contextmanager
+def _settled() -> Iterator[None]:
+    """Have Python not look again and again whether what was loaded is still in use: 170 000 objects, while a judgement makes many."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _sinks(options: Options) -> list[Sink]:

@@ -23,6 +23,7 @@ from int_analyzer.sidecar.history import History, Second
 from int_analyzer.sidecar.inquiry import Inquiry
 from int_analyzer.sidecar.judgement import Judge, Judgement
 from int_analyzer.sidecar.lifetime import Lifetime
+from int_analyzer.sidecar.marks import Marks
 from int_analyzer.sidecar.polling import FULL, Polling
 from int_analyzer.sidecar.relief import Load, Relief
 from int_analyzer.sidecar.sliding import CAPACITY, GRACE_NS, JUMP_NS, SECOND_NS, SLICES, STEP_NS, Sliding
@@ -101,6 +102,7 @@ class Sidecar:
         self.sliding = Sliding(CAPACITY._replace(subsets=connections.of, subsets_followed=connections.part), compiled)
         self.judge = Judge(self.profile)
         self.tracks = Tracks()
+        self.marks = Marks()
         self.lifetime = Lifetime()
         self.history = History()
         self.workers: list[Worker] = []
@@ -208,6 +210,7 @@ class Sidecar:
                 self.sliding.last_ten()
             judgement = self.judge.judge(self.sliding, bool(self.tracks.lasting))
             events = self.tracks.update(now_ns, judgement.findings, judgement.from_ns, judgement.polled)
+            self._hold_marks()
         with stages["tell"]:
             self.tell(events)
         with stages["publish"]:
@@ -296,6 +299,13 @@ class Sidecar:
             self.connections = self.relief.connections
             self.sliding.follow(self.connections.part)
             self._notice(f"connections: {self.relief.describe()}")
+
+    def _hold_marks(self) -> None:
+        """Have slices know how low the queues were in which something was found."""
+        calm = [self.judge.calm] if self.judge.calm is not None else []
+        with self._lock:
+            self.marks.update(self.tracks.places, [*self.sliding.stretches.values(), *calm])
+        self.sliding.judge_by(self.marks.rows if len(self.marks.rows) else None)
 
     def _look_at_clocks(self) -> None:
         """Say so when a source has another clock than at the last look."""

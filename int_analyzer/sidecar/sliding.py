@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +41,14 @@ CAPACITY = Capacity(queues=1 << 14, paths=1 << 16, flows=1 << 15, pairs=1 << 15)
 class Lane:
     """Where the thread of one source folds: states of slices that are still open.
 
-    followed: subsets of the connections that slices opened from now on follow, None: as many as usual; packets: folded; late: of these,
+    followed: subsets of the connections that slices opened from now on follow, None: as many as usual; marks: low-water marks by which
+    hops are judged too (fold.Queues.lower), None: none; packets: folded; late: of these,
     into a slice that was closed already; lost: too old, or of a time that is not now.
     """
 
     def __init__(self, capacity: Capacity, compiled: bool) -> None:
         self.followed: int | None = None
+        self.marks: Any = None
         self.packets = 0
         self.late = 0
         self.lost = 0
@@ -77,6 +80,8 @@ class Lane:
                 self.late += packets
             self.packets += packets
             state.fold(columns, self._compiled)
+            if self.marks is not None:
+                state.queues.lower(self.marks, self._compiled)
             state.quality.counters[MISSED] += missed
         return True
 
@@ -124,6 +129,11 @@ class Sliding:
         """Follow so many subsets of the connections in slices that are opened from now on."""
         for lane in self.lanes:
             lane.followed = subsets
+
+    def judge_by(self, marks: Any) -> None:
+        """Judge the hops that come by these low-water marks too."""
+        for lane in self.lanes:
+            lane.marks = marks
 
     @property
     def oldest(self) -> int:

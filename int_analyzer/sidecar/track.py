@@ -82,6 +82,12 @@ class Tracks:
         return sorted(said, key=lambda found: (found["role"] != "root", -found["impact"]))
 
     @property
+    def places(self) -> list[tuple[int | None, int | None, int | None]]:
+        """Node id, egress port and queue id of everything that was found, said or not."""
+        documents = [track.document for track in self._tracks.values()]
+        return [(found["node_id"], found["port_id"], found["queue"]) for found in documents]
+
+    @property
     def unsaid(self) -> bool:
         """Whether there is something that only one judgement has seen."""
         return any(track.said_ns is None for track in self._tracks.values())

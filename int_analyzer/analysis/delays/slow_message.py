@@ -79,6 +79,10 @@ class SlowMessages:
         return [job_of.get(pair, -1) for pair in zip(seen.src, seen.dst, strict=True)]
 
     @cached_property
+    def _usable(self) -> Any:
+        return usable_queues(self.view, self.units)
+
+    @cached_property
     def finding_of(self) -> dict[int, Finding]:
         """The finding of each queue that has one."""
         return findings_by_queue(self.view, self.findings)
@@ -224,7 +228,7 @@ class SlowMessages:
         queues = list(self.view.paths.queues[path])
         if not (self.view.queues.latency_count[queues] > 0).all():
             return "a node on its path reports no hop latency"
-        if not usable_queues(self.view, self.units)[queues].all():
+        if not self._usable[queues].all():
             return "the unit of hop latency is not known, or it contradicts the times of its node"
         return "nothing was seen to wait while it took so long, and too little of it is told"
 
