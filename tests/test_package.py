@@ -57,6 +57,13 @@ def test_dir_lists_the_public_names() -> None:
     assert dir(int_analyzer) == sorted(int_analyzer.__all__)
 
 
+def test_no_file_is_long_but_for_the_one_loop_over_layers_and_formats() -> None:
+    folders = ("int_analyzer", "tests", "benchmarks", "docs")
+    files = {path.relative_to(ROOT): path.read_text().count("\n") for folder in folders for path in (ROOT / folder).rglob("*.py")}
+    assert len(files) > 300
+    assert {str(path): lines for path, lines in files.items() if lines > 450 and path != Path("int_analyzer/packet.py")} == {}
+
+
 def test_the_public_module_is_short() -> None:
     assert len((ROOT / "int_analyzer/__init__.py").read_text().splitlines()) <= 60
 
