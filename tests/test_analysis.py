@@ -212,6 +212,30 @@ def test_a_queue_held_up_as_a_whole_is_a_victim_although_it_waits_only_in_part()
     assert any("held up as a whole" in sentence for sentence in summary.findings[1].evidence)
 
 
+@pytest.mark.parametrize(
+    ("wait", "sibling", "role"),
+    [(12_000, 12, "victim"), (12_000, 6, "root"), (6_000, 12, "root")],
+    ids=["slower than the one behind it, and others carry more", "no port carries more", "as fast as the one behind it"],
+)
+def test_where_link_speeds_are_unknown_a_queue_that_empties_slower_than_the_one_behind_it_waits_for_it_if_links_can_carry_more(
+    wait: int, sibling: int, role: str
+) -> None:
+    """As above, of a port of which more passes; `sibling`: packets a ms on the other port of leaf 1 that leads on, twice those here or as
+    many."""
+    traffic = Traffic()
+    up, host = during(40, 80, (60_000, wait)), during(40, 80, (60_000, 6_000))
+    traffic.stream(0, 100, 2, lambda at: path(1, 11, 3, 201, up=up(at), host=host(at)), flow=("a", "b", 1))
+    for other in (203, 204):
+        traffic.stream(40, 100, 2, lambda at, other=other: path(1, 11, 3, other, up=up(at)), flow=("a", "c", other))
+    traffic.stream(0, 100, sibling, lambda _: path(1, 12, 2, 202), flow=("a", "d", 1))
+    for leaf, spine in ((2, 11), (2, 12)):
+        traffic.stream(0, 100, 1, lambda _, leaf=leaf, spine=spine: path(leaf, spine, 1, 202), flow=("e", "f", spine))
+    summary = summarise(traffic.view(), BYTES_NS)
+    assert (1, 101, role) in named(summary) and (3, 201, "root") in named(summary)
+    told = [sentence for finding in summary.findings for sentence in finding.evidence if "of the rate of that one" in sentence]
+    assert [sentence[:14] for sentence in told] == ["it empties at "] * (role == "victim")
+
+
 def stopped(every: int, flows: int = 20, again: float = 60) -> Traffic:
     """Port 101 of leaf 1 is hardly let out from 45 to 60 ms, when what waits in it is for leaf 2.
 
