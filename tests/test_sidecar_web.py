@@ -25,7 +25,7 @@ from int_analyzer.cli import main
 from int_analyzer.sidecar import assembly, metric
 from int_analyzer.sidecar.exposition import Exposition
 from int_analyzer.sidecar.lifetime import BYTES, NODE, PACKETS, PORT
-from int_analyzer.sidecar.page_document import darkest
+from int_analyzer.sidecar.page_document import darkest, page_document
 from int_analyzer.sidecar.server import Listening, Server
 from int_analyzer.sidecar.service import Sidecar
 from int_analyzer.sidecar.web import STALE_S, health_of
@@ -183,6 +183,19 @@ def test_what_the_page_shows_has_figures_with_units(client: Client) -> None:
     assert state["heat"]["ports"][0]["label"] == "node 2 port 2" and state["heat"]["most"] == 79
     assert len(state["heat"]["ports"][0]["values"]) == 20
     assert state["graph"].startswith("<svg") and "▲" in state["graph"]
+
+
+def test_of_many_ports_that_a_finding_holds_up_the_first_are_named_and_the_rest_counted(congested: Sidecar) -> None:
+    snapshot = congested.snapshot
+    assert snapshot is not None
+    found = page_document(congested)["findings"][0]
+    assert found["holds_up"] == ""
+    (entry,) = snapshot.findings
+    entry["victim_ports"] = [f"node {number} port 1" for number in range(11)]
+    try:
+        assert page_document(congested)["findings"][0]["holds_up"].endswith("node 7 port 1 and 3 more")
+    finally:
+        entry["victim_ports"] = []
 
 
 def test_what_a_source_cannot_do_although_it_was_asked_for_is_degraded(congested: Sidecar, monkeypatch: pytest.MonkeyPatch) -> None:
