@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from int_analyzer.analysis.cause import episode_times, held_up, port_rates
-from int_analyzer.analysis.congestion import Congestion
+from int_analyzer.analysis.congestion import Congestion, bucket_range
 from int_analyzer.analysis.drain import FULL, SLOW, Drain, Drains
 from int_analyzer.analysis.paths import ONWARD_SHARE
 from int_analyzer.analysis.waiting import pairs_within, waiting_by_path
 from int_analyzer.fold.view import View
+from int_analyzer.profile import ABSENT
 
 VICTIM_SHARE = 0.5
 """A queue is a victim when so much of what waits in it goes on to a congested queue."""
@@ -116,6 +118,8 @@ def place_all(
     alone: dict[int, float] = {}
     outpaced: dict[int, Outpaced] = {}
     following: dict[int, int] = {}
+    hops = view.paths.queues
+    onward = np.unique(hops.values[~hops.is_last])
     filling = _Filling(view, by_queue, crossed)
     bridges = _bridges(view, faint, by_queue, crossed)
     by_way = _Filling(view, by_queue | {entry.queue: entry for entry in faint if entry.queue in bridges}, crossed)
@@ -140,7 +144,7 @@ def place_all(
         elif share >= HELD_SHARE:
             after = _heaviest(waits[queue])
             load = held_up(view, congestion)
-            slower = _outpaced(view, congestion, by_queue[after], drains) if load is None else None
+            slower = _outpaced(view, congestion, by_queue[after], drains, onward) if load is None else None
             if load is not None:
                 held[queue] = load
             if slower is not None:
@@ -156,19 +160,21 @@ def place_all(
     return places
 
 
-def _outpaced(view: View, congestion: Congestion, after: Congestion, drains: Drains) -> Outpaced | None:
+def _outpaced(view: View, congestion: Congestion, after: Congestion, drains: Drains, onward: Any) -> Outpaced | None:
     """Whether a queue empties slower than the one it waits for although ports like it have carried more; None if not, or unknown.
 
-    Where links differ in speed those that lead on are the faster ones; if not, as in an oversubscribed fabric, none of them carries more.
+    `onward`: the queues that lead on. Where links differ in speed those that do are the faster ones; where not, as in an oversubscribed
+    fabric, none of them carries more.
     """
     rate = drains.compare(congestion, after)
     if rate is None or rate >= FULL:
         return None
-    queues, buckets, hops = view.queues, view.buckets, view.paths.queues
+    queues, buckets = view.queues, view.buckets
     node, port = int(queues.node_id[congestion.queue]), int(queues.port[congestion.queue])
-    onward = np.zeros(len(queues.node_id), dtype=np.bool_)
-    onward[hops.values[~hops.is_last]] = True
-    rows = np.flatnonzero((onward & (queues.node_id == node))[buckets.queue])
+    if node == ABSENT:
+        return None
+    alike = onward[queues.node_id[onward] == node].tolist()
+    rows = np.concatenate([np.arange(*bucket_range(buckets, queue)) for queue in alike])
     _, of = np.unique(np.stack((queues.port[buckets.queue[rows]], buckets.start_ns[rows])), axis=1, return_inverse=True)
     most = float(np.bincount(of.ravel(), buckets.bytes[rows]).max()) / buckets.width_ns * 1e9
     carried = port_rates(view, (node, port), episode_times(congestion)).bytes
