@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fold_reference import MS, START, Hop, Packet, expected, fill, folded, known, latency_of, merged
+from fold_reference import MS, START, Hop, Packet, expected, fill, folded, latency_of, merged
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from known_view import known
 
 from int_analyzer import _jit, schema
 from int_analyzer.fold import hashing, histogram

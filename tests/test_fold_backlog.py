@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fold_reference import MS, START, Hop, Packet, expected, folded, known, merged
+from fold_reference import MS, START, Hop, Packet, expected, folded, merged
+from known_view import known
 from test_fold import LIVES, traffic
 from test_fold_copies import folded_on, mirrored, sent
 

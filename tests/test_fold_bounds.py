@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from fold_reference import MS, START, Hop, Packet, expected, folded, known, merged
+from fold_reference import MS, START, Hop, Packet, expected, folded, merged
+from known_view import known
 
 from int_analyzer.fold.state import Capacity, State
 

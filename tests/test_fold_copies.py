@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fold_reference import MS, START, Hop, Packet, fill, folded, known, merged
+from fold_reference import MS, START, Hop, Packet, fill, folded, merged
+from known_view import known
 
 from int_analyzer import schema
 from int_analyzer.analysis.summarise import summarise

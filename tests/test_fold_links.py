@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fold_reference import MS, START, Hop, Packet, folded, known, merged
+from fold_reference import MS, START, Hop, Packet, folded, merged
+from known_view import known
 
 from int_analyzer.fold.links import SLOTS
 from int_analyzer.fold.state import Capacity, State

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import postcard_reference as reference
 import pytest
-from fold_reference import MS, START, Hop, Packet, expected, folded, known, merged
+from fold_reference import MS, START, Hop, Packet, expected, folded, merged
+from known_view import known
 
 from int_analyzer import schema
 from int_analyzer.analysis.losses.loss import unreported

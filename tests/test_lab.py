@@ -301,7 +301,7 @@ def test_the_command_runs_a_scenario_and_says_whether_the_answer_is_right(
     monkeypatch.setattr(trial, "sentence_of", lambda *_: "named first: the moon")
     assert main(["lab", "kernel", "--scenario", "idle", "--runs", "2", "-o", str(tmp_path / "many")]) == 1
     said = capsys.readouterr()
-    assert said.out.splitlines()[1].split()[:6] == ["idle", "2", "0", "%", "–", "4"]
+    assert said.out.splitlines()[1].split()[:5] == ["idle", "2", "0", "%", "4"]
     assert said.err.splitlines()[1] == "idle seed 2: wrong, named first: the moon"
     assert sorted(path.name for path in (tmp_path / "many").iterdir()) == ["idle-1", "idle-2"]
 

@@ -73,7 +73,7 @@ def find_cause(
     the queue empties; None if unknown.
     """
     port = _port(view, congestion.queue)
-    hot = _intervals(congestion)
+    hot = episode_times(congestion)
     load, before = load_change(view, congestion)
     speed = profile.port_speed_bps(*port)
     evidence = [_load_sentence(load, before)]
@@ -132,7 +132,7 @@ def load_change(view: View, congestion: Congestion) -> tuple[Rates, Rates | None
     """What was seen to pass the port while it was congested, and in calm time; None without a calm time to compare with."""
     port = _port(view, congestion.queue)
     calm = _calm_intervals(view, congestion)
-    return port_rates(view, port, _intervals(congestion)), port_rates(view, port, calm) if calm is not None else None
+    return port_rates(view, port, episode_times(congestion)), port_rates(view, port, calm) if calm is not None else None
 
 
 def held_up(view: View, congestion: Congestion) -> float | None:
@@ -155,7 +155,8 @@ def _port(view: View, queue: int) -> tuple[int, int]:
     return int(view.queues.node_id[queue]), int(view.queues.port[queue])
 
 
-def _intervals(congestion: Congestion) -> Intervals:
+def episode_times(congestion: Congestion) -> Intervals:
+    """When a queue was congested."""
     starts = np.array([episode.start_ns for episode in congestion.episodes])
     return starts, np.array([episode.end_ns for episode in congestion.episodes])
 
@@ -168,7 +169,7 @@ def _calm_intervals(view: View, congestion: Congestion) -> Intervals | None:
     width = view.buckets.width_ns
     least = max(3 * width, CALM_SHARE * congestion.duration_ns)
     seen = active_times(view.buckets)
-    episodes, episode_ends = _intervals(congestion)
+    episodes, episode_ends = episode_times(congestion)
     first, last = int(seen[0][0]), int(seen[1][-1])
     before = np.array([first]), episodes[:1]
     after = episode_ends[-1:], np.array([last])

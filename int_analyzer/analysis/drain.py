@@ -49,12 +49,29 @@ class Drains:
         measured = self._measured(congestion)
         if measured is None:
             return None
-        empty, buckets = self._when_empty(congestion), self.view.buckets
-        rows = self._with_both(congestion.rows if rows is None else rows)
-        depth = float(buckets.depth_sum[rows].sum())
-        waited = float((buckets.latency_sum[rows] - buckets.latency_count[rows] * (empty or 0.0)).sum())
+        depth, waited, known = self._emptied(congestion, congestion.rows if rows is None else rows)
         share = measured * depth / waited if waited > 0 else None
-        return Drain(share, empty is None) if share is not None and (empty is not None or share >= FULL) else None
+        return Drain(share, not known) if share is not None and (known or share >= FULL) else None
+
+    def compare(self, congestion: Congestion, other: Congestion) -> float | None:
+        """How fast a queue empties ÷ how fast another does, whatever the speeds of their links; None if unknown, or in other units."""
+        units = self.units
+        unit, unit_of_other = (
+            (units.depth_unit[queue], float(units.depth_factor[queue]), units.latency_unit[queue], float(units.latency_factor[queue]))
+            for queue in (congestion.queue, other.queue)
+        )
+        if unit != unit_of_other or congestion.measure != DEPTH or other.measure != DEPTH:
+            return None
+        (depth, waited, known), (depth_of_other, waited_of_other, known_too) = (self._emptied(one, one.rows) for one in (congestion, other))
+        if not (known and known_too and waited > 0 and waited_of_other > 0 and depth_of_other > 0):
+            return None
+        return depth / waited / (depth_of_other / waited_of_other)
+
+    def _emptied(self, congestion: Congestion, rows: Any) -> tuple[float, float, bool]:
+        """Depth and wait of these buckets of a queue, raw sums; and whether it is known what of its latency is wait, or all is taken."""
+        empty, buckets, rows = self._when_empty(congestion), self.view.buckets, self._with_both(rows)
+        waited = float((buckets.latency_sum[rows] - buckets.latency_count[rows] * (empty or 0.0)).sum())
+        return float(buckets.depth_sum[rows].sum()), waited, empty is not None
 
     def _measured(self, congestion: Congestion) -> float | None:
         """What (raw depth ÷ raw latency) is to be multiplied with; None where it says nothing."""

@@ -225,6 +225,11 @@ def _downstream(view: View, profile: Profile, place: Place) -> list[str]:
         sentences.append(
             f"what passes here did not rise although packets waited (× {plain(place.held, 2)} of calm time): it may be held up as a whole"
         )
+    if place.outpaced is not None:
+        sentences.append(
+            f"it empties at {percent(place.outpaced.rate)} of the rate of that one, and ports of its node that lead on have carried "
+            f"{plain(place.outpaced.more, 2)} × as much: it may be held up as a whole"
+        )
     if place.paused is not None:
         sentences.append(
             f"it empties at {percent(place.paused.drain)} of its link speed (depth ÷ wait), and {percent(place.paused.filled)} of what "

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from int_analyzer.analysis.cause import held_up
-from int_analyzer.analysis.congestion import Congestion
+from int_analyzer.analysis.cause import episode_times, held_up, port_rates
+from int_analyzer.analysis.congestion import Congestion, bucket_range
 from int_analyzer.analysis.drain import FULL, SLOW, Drain, Drains
 from int_analyzer.analysis.paths import ONWARD_SHARE
 from int_analyzer.analysis.waiting import pairs_within, waiting_by_path
 from int_analyzer.fold.view import View
+from int_analyzer.profile import ABSENT
 
 VICTIM_SHARE = 0.5
 """A queue is a victim when so much of what waits in it goes on to a congested queue."""
@@ -47,13 +49,22 @@ class Paused:
 
 
 @dataclass(frozen=True)
+class Outpaced:
+    """A queue that empties slower than the next congested one that it waits for: its rate ÷ that one's, and the most that a port of its
+    node which leads on carried ÷ what it carries while packets wait."""
+
+    rate: float
+    more: float
+
+
+@dataclass(frozen=True)
 class Place:
     """A congested queue's place in the wait-for graph.
 
     `waits_for`: share of its waiting by next congested queue downstream; `root`: the queue where the walk from here ends (itself
     for a root); `last_seen`: share of its waiting for which no further hop is seen; `circle`: the walk came back to where it was.
-    Of a victim that is held up as a whole: `held`, load ÷ load in calm time, or `paused`. `alone`: drain rate ÷ link speed while all is
-    calm behind it, of a root that is slow then too. `drain`: how fast it empties, None if unknown.
+    Of a victim that is held up as a whole: `held`, load ÷ load in calm time, `outpaced` or `paused`. `alone`: drain rate ÷ link speed while
+    all is calm behind it, of a root that is slow then too. `drain`: how fast it empties, None if unknown.
     """
 
     role: str
@@ -65,6 +76,7 @@ class Place:
     paused: Paused | None = None
     alone: float | None = None
     drain: Drain | None = None
+    outpaced: Outpaced | None = None
 
     @property
     def nothing_after(self) -> bool:
@@ -104,7 +116,10 @@ def place_all(
     held: dict[int, float] = {}
     paused: dict[int, Paused] = {}
     alone: dict[int, float] = {}
+    outpaced: dict[int, Outpaced] = {}
     following: dict[int, int] = {}
+    hops = view.paths.queues
+    onward = np.unique(hops.values[~hops.is_last])
     filling = _Filling(view, by_queue, crossed)
     bridges = _bridges(view, faint, by_queue, crossed)
     by_way = _Filling(view, by_queue | {entry.queue: entry for entry in faint if entry.queue in bridges}, crossed)
@@ -127,17 +142,43 @@ def place_all(
                 paused[queue] = Paused(drain, *by)
                 following[queue] = by[0]
         elif share >= HELD_SHARE:
+            after = _heaviest(waits[queue])
             load = held_up(view, congestion)
+            slower = _outpaced(view, congestion, by_queue[after], drains, onward) if load is None else None
             if load is not None:
                 held[queue] = load
-                following[queue] = _heaviest(waits[queue])
+            if slower is not None:
+                outpaced[queue] = slower
+            if load is not None or slower is not None:
+                following[queue] = after
     places = {}
     for queue, waits_for in waits.items():
         root, circle = _walk(queue, bridges | following, by_queue)
         role = ROOT if root == queue else VICTIM
-        found = held.get(queue), circle, paused.get(queue), alone.get(queue), drained[queue]
+        found = held.get(queue), circle, paused.get(queue), alone.get(queue), drained[queue], outpaced.get(queue)
         places[queue] = Place(role, root, waits_for, last_seen[queue], *found)
     return places
+
+
+def _outpaced(view: View, congestion: Congestion, after: Congestion, drains: Drains, onward: Any) -> Outpaced | None:
+    """Whether a queue empties slower than the one it waits for although ports like it have carried more; None if not, or unknown.
+
+    `onward`: the queues that lead on. Where links differ in speed those that do are the faster ones; where not, as in an oversubscribed
+    fabric, none of them carries more.
+    """
+    rate = drains.compare(congestion, after)
+    if rate is None or rate >= FULL:
+        return None
+    queues, buckets = view.queues, view.buckets
+    node, port = int(queues.node_id[congestion.queue]), int(queues.port[congestion.queue])
+    if node == ABSENT:
+        return None
+    alike = onward[queues.node_id[onward] == node].tolist()
+    rows = np.concatenate([np.arange(*bucket_range(buckets, queue)) for queue in alike])
+    _, of = np.unique(np.stack((queues.port[buckets.queue[rows]], buckets.start_ns[rows])), axis=1, return_inverse=True)
+    most = float(np.bincount(of.ravel(), buckets.bytes[rows]).max()) / buckets.width_ns * 1e9
+    carried = port_rates(view, (node, port), episode_times(congestion)).bytes
+    return Outpaced(rate, most / carried) if 0 < carried < FULL * most else None
 
 
 def _drain_alone(

@@ -27,6 +27,8 @@ _HEAT_PORTS = 24
 _HEAT_SECONDS = 60
 _DARKEST = 8
 """Times the median of all ports and seconds: where no port stands out, none is dark."""
+_LISTED = 8
+"""Ports that a finding holds up are told by name; of a large fabric all would be a page of their own."""
 _DAY_NS = 86_400 * SECOND_NS
 
 
@@ -153,7 +155,13 @@ def _finding(entry: dict[str, Any], now_ns: int) -> dict[str, Any]:
         "latency": figure.quantity(entry["peak_latency"], entry["latency_unit"]) if entry["peak_latency"] is not None else None,
         "culprits": [{"flow": flow["flow"], "share": figure.share(flow["share"])} for flow in entry["culprits"]],
         "victims": [{"flow": flow["flow"], "share": figure.share(flow["share"])} for flow in entry["victims"]],
+        "holds_up": _listed(entry["victim_ports"]),
     }
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
 
 
 def _event(entry: dict[str, Any], now_ns: int) -> dict[str, str]:

@@ -41,7 +41,7 @@ function findingItem(finding, state) {
   const facts = [`since ${finding.since}, ${finding.lasted}${state.over ? "" : " so far"}`, `confidence ${finding.confidence.toFixed(2)}`];
   if (finding.depth) facts.push(`depth up to ${finding.depth}`);
   if (finding.latency) facts.push(`latency up to ${finding.latency}`);
-  if (finding.victim_ports.length) facts.push(`holds up ${finding.victim_ports.join(", ")}`);
+  if (finding.holds_up) facts.push(`holds up ${finding.holds_up}`);
   item.append(make("p", facts.join(" · "), "facts"));
   const more = make("details");
   more.open = open.has(finding.id);
