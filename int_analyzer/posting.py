@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
 import threading
 import time
 import urllib.request
@@ -113,6 +114,14 @@ class _Http(urllib.request.HTTPHandler):
 
 
 class _Https(urllib.request.HTTPSHandler):
+    def __init__(self) -> None:
+        # as that of HTTPHandler: from Python 3.12 on this one would read all authorities, once and now
+        urllib.request.AbstractHTTPHandler.__init__(self)
+
+    def https_open(self, req: Any) -> Any:
+        """Whom to believe is read anew for each request: a process that runs for months outlives an authority."""
+        return self.do_open(http.client.HTTPSConnection, req, context=ssl.create_default_context())
+
     def do_open(self, http_class: Any, req: Any, **options: Any) -> Any:
         return super().do_open(_timed(http_class, req), req, **options)
 

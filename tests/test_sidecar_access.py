@@ -113,7 +113,10 @@ def answered(connection: socket.socket) -> bool:
     """Read one answer of /healthz, head and body."""
     answer = b""
     while not answer.endswith(b"}"):
-        answer += connection.recv(1 << 16)
+        part = connection.recv(1 << 16)
+        if not part:
+            return False
+        answer += part
     return answer.startswith(b"HTTP/1.1 200")
 
 
@@ -171,7 +174,7 @@ def test_whoever_asks_for_nothing_gives_way_to_a_newcomer(congested: Sidecar, mo
 def test_a_stream_and_a_connection_that_goes_on_asking_outlast_the_wait_for_a_request(
     congested: Sidecar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_module, "REQUEST_S", 0.5)
+    monkeypatch.setattr(connection_module, "REQUEST_S", 3.0)
     with answering(congested) as client:
         monkeypatch.setattr(connection_module, "LIFE_S", 0.5)
         stream = client.open("/api/stream")
@@ -181,7 +184,7 @@ def test_a_stream_and_a_connection_that_goes_on_asking_outlast_the_wait_for_a_re
             for _ in range(3):
                 # in two parts, and slowly
                 patient.sendall(b"GET /healthz HTTP/1.1\r\n")
-                time.sleep(0.3)
+                time.sleep(0.6)
                 patient.sendall(b"Host: 127.0.0.1\r\n\r\n")
                 assert answered(patient)
                 time.sleep(0.6)
@@ -314,6 +317,38 @@ def test_requests_without_end_of_which_no_answer_is_read_are_given_up(congested:
         found = samples(client.get("/metrics").text)
     counts = {reason: found[f'int_analyzer_http_closed_connections_total{{reason="{reason}"}}'] for reason in connection_module.REASONS}
     assert counts["old"] + counts["unread"] == 1 and counts["silent"] == counts["newcomer"] == 0
+
+
+def test_an_answer_that_is_read_slowly_comes_whole_however_old_the_connection_is(
+    congested: Sidecar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "LIFE_S", 1.0)
+    monkeypatch.setattr(connection_module, "REQUEST_S", 0.5)
+    monkeypatch.setattr(web_module, "page_document", lambda _: {"much": "x" * (16 << 20)})
+    with answering(congested) as client:
+        answer, began, came = client.open("/api/live"), time.monotonic(), 0
+        while part := answer.read(1 << 17):
+            came += len(part)
+            time.sleep(0.02)
+        assert came > 16 << 20 and time.monotonic() - began > 2
+        assert congested.closed_connections["unread"] == 0
+
+
+def test_at_the_end_of_its_life_a_connection_says_with_an_answer_that_it_is_the_last(
+    congested: Sidecar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "LIFE_S", 1.5)
+    with answering(congested) as client:
+        connection = http.client.HTTPConnection("127.0.0.1", client.port, timeout=20)
+        said, began = [], time.monotonic()
+        while not said or (not said[-1] and time.monotonic() - began < 20):
+            connection.request("GET", "/healthz")
+            answer = connection.getresponse()
+            assert answer.status == 200 and answer.read()
+            said.append(answer.getheader("connection"))
+            time.sleep(0.05)
+        assert set(said[:-1]) <= {None} and said[-1] == "close" and time.monotonic() - began > 1.4
+        assert congested.closed_connections["old"] == 1
 
 
 def test_a_connection_that_always_asks_again_before_it_is_answered_has_an_end_too(

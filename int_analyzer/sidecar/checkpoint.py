@@ -188,10 +188,12 @@ class Checkpoint:
             self._writer = None
             self._fail(str(error))
 
-    def finish(self, seconds: float = FINISH_S) -> None:
-        """Wait until it has written, or not any longer."""
-        if self._writer is not None:
-            self._writer.join(seconds)
+    def finish(self, seconds: float = FINISH_S) -> bool:
+        """Wait until it has written, or not any longer: whether it has."""
+        if self._writer is None:
+            return True
+        self._writer.join(max(seconds, 0.0))
+        return not self._writer.is_alive()
 
     def _work(self, parts: Sequence[tuple[Path, memoryview]], main: memoryview, written: Callable[[], None]) -> None:
         try:
@@ -203,14 +205,21 @@ class Checkpoint:
             _store(self.folder / _MAIN, main)
             _sync(self.folder)
             written()
-            named = {self._stretch(number) for number in self._written}
-            # a process that was killed left what it was about to write
-            for path in {*self.folder.glob("stretch-*.npz"), *self.folder.glob(".*.npz.*.part")} - named:
-                path.unlink(missing_ok=True)
-        except (OSError, SourceError) as error:
-            self._fail(str(error))
+            self._remove_others()
+        except Exception as error:  # noqa: BLE001 - whatever a disk or a lack of memory raises, the next one is tried
+            self._fail(str(error) if isinstance(error, OSError | SourceError) else f"{self.folder}: {type(error).__name__} {error}")
         self.wait_s += time.monotonic() - self._began
         self.waits += 1
+
+    def _remove_others(self) -> None:
+        """Remove what is no longer named, and what a process that was killed was about to write."""
+        try:
+            named = {self._stretch(number) for number in self._written}
+            for path in {*self.folder.glob("stretch-*.npz"), *self.folder.glob(".*.npz.*.part")} - named:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            # what was to be written is written
+            self.fault = f"an old file stays: {error}"
 
     def _fail(self, fault: str) -> None:
         self.faults += 1
@@ -227,6 +236,7 @@ class Checkpoint:
         except Unusable as error:
             self.unusable.append(str(error))
             raise
+        self.saved_ns = rest["now_ns"]
         # a stretch that is left out is ten seconds less to look back on
         read = {number: self._state(self._stretch(number), like) for number in rest["stretches"]}
         stretches = {number: state for number, state in read.items() if state is not None}

@@ -15,7 +15,9 @@ which has asked for nothing for longest or, where all are being answered, that w
 REQUEST_S = 10.0
 """A connection on which no request has come whole for so long is closed; one over TLS also if it has not come about by then."""
 LIFE_S = 60.0
-"""After so long no further request is taken, and an answer of which nothing is read for so long is given up. A stream lasts."""
+"""After so long the next answer is the last one, and an answer of which nothing is read for so long is given up. A stream lasts."""
+_LOOKS = 12
+"""Looks in that time at what is not sent yet: whether it has become less."""
 HANDSHAKES = 64
 """Handshakes of TLS at once; for a further one that which has lasted for longest is given up."""
 ENDLESS = "int_analyzer.endless"
@@ -23,8 +25,8 @@ ENDLESS = "int_analyzer.endless"
 
 NEWCOMER, SILENT, OLD, UNREAD, HANDSHAKE = "newcomer", "silent", "old", "unread", "handshake"
 REASONS = (NEWCOMER, SILENT, OLD, UNREAD, HANDSHAKE)
-"""Why a connection was closed from this side: for a further one, as no request came whole, at the end of its life, as nobody reads, or
-before its handshake was done."""
+"""Why a connection was closed from this side: for a further one, as no request came whole, behind an answer at the end of its life, as
+nobody reads, or before its handshake was done."""
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -38,7 +40,9 @@ class Loop(asyncio.SelectorEventLoop):
     async def create_server(self, *arguments: Any, **options: Any) -> asyncio.Server:
         """As every loop does it."""
         if options.get("ssl") is not None:
-            options["ssl_handshake_timeout"] = options["ssl_shutdown_timeout"] = REQUEST_S
+            options["ssl_handshake_timeout"] = REQUEST_S
+            # what was answered is still being sent
+            options["ssl_shutdown_timeout"] = LIFE_S
         return await super().create_server(*arguments, **options)
 
     def _make_ssl_transport(self, rawsock: Any, protocol: Any, sslcontext: Any, waiter: Any = None, **options: Any) -> Any:
@@ -68,7 +72,11 @@ class Connection(H11Protocol):
         super().__init__(*arguments, **options)
         self.asked = 0.0
         self._closed = closed
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._silent: asyncio.TimerHandle | None = None
+        self._look: asyncio.TimerHandle | None = None
+        self._began = self._read = 0.0
+        self._unsent = 0
+        self._old = False
 
     @property
     def busy(self) -> bool:
@@ -83,9 +91,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Begin the times that it has, and make room for it."""
         super().connection_made(transport)
-        self.asked = self.loop.time()
-        self._limit(SILENT, REQUEST_S)
-        self._limit(OLD, LIFE_S)
+        self.asked = self._began = self._read = self.loop.time()
+        self._await()
+        self._look = self.loop.call_later(LIFE_S / _LOOKS, self._look_again)
         if len(self.connections) > CONNECTIONS:
             every: set[Any] = self.connections
             others = (other for other in every if other is not self and not other.endless)
@@ -93,14 +101,15 @@ class Connection(H11Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         """Forget its times."""
-        for timer in self._timers.values():
-            timer.cancel()
+        self._await_no_more()
+        if self._look is not None:
+            self._look.cancel()
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
         """Take a piece of a request; the rest of it has to come in time."""
-        if SILENT not in self._timers and self.cycle is not None and not self.busy:
-            self._limit(SILENT, REQUEST_S)
+        if self._silent is None and self.cycle is not None and not self.busy:
+            self._await()
         super().data_received(data)
 
     def handle_events(self) -> None:
@@ -109,37 +118,47 @@ class Connection(H11Protocol):
         super().handle_events()
         if self.cycle is not before:
             self.asked = self.loop.time()
-            self._lift(SILENT)
-
-    def pause_writing(self) -> None:
-        """More is to be sent than is read."""
-        super().pause_writing()
-        self._limit(UNREAD, LIFE_S)
+            self._await_no_more()
+            if self.loop.time() - self._began >= LIFE_S:
+                self._answer_for_the_last_time()
 
     def resume_writing(self) -> None:
-        """It is read."""
+        """What is sent is read."""
         super().resume_writing()
-        self._lift(UNREAD)
+        self._read = self.loop.time()
 
     def end(self, reason: str) -> None:
         """Close it, now."""
-        if reason == OLD and self.endless:
-            self._limit(OLD, LIFE_S)
-            return
-        self._closed[reason] += 1
-        if reason == OLD and self.busy:
-            # what is being answered has the time of a request to come to its end
-            self.cycle.keep_alive = False
-            self._timers[OLD] = self.loop.call_later(REQUEST_S, self.transport.abort)
-            return
+        # what was closed behind its last answer, which nobody reads, is counted already
+        self._closed[reason] += not self._old
         self.connections.discard(self)
         self.transport.abort()
 
-    def _limit(self, reason: str, seconds: float) -> None:
-        self._lift(reason)
-        self._timers[reason] = self.loop.call_later(seconds, self.end, reason)
+    def _look_again(self) -> None:
+        """See whether what is sent is read, and whether its life is over."""
+        now, unsent = self.loop.time(), self.transport.get_write_buffer_size()
+        if unsent == 0 or unsent < self._unsent:
+            self._read = now
+        self._unsent = unsent
+        if now - self._read >= LIFE_S:
+            self.end(UNREAD)
+            return
+        if now - self._began >= LIFE_S and self.busy and not self.endless:
+            self._answer_for_the_last_time()
+        self._look = self.loop.call_later(LIFE_S / _LOOKS, self._look_again)
 
-    def _lift(self, reason: str) -> None:
-        timer = self._timers.pop(reason, None)
-        if timer is not None:
-            timer.cancel()
+    def _answer_for_the_last_time(self) -> None:
+        """Close it behind the answer that is being made; where its head is not sent yet, it says so."""
+        if not self._old:
+            self._old = True
+            self._closed[OLD] += 1
+        self.cycle.keep_alive = False
+        self.scope["headers"] = [*self.scope["headers"], (b"connection", b"close")]
+
+    def _await(self) -> None:
+        self._silent = self.loop.call_later(REQUEST_S, self.end, SILENT)
+
+    def _await_no_more(self) -> None:
+        if self._silent is not None:
+            self._silent.cancel()
+            self._silent = None

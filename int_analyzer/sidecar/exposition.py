@@ -96,7 +96,8 @@ class Exposition(Collector):
         if snapshot is None:
             return
         yield "tick_age_seconds", [((), time.monotonic() - snapshot.published)]
-        if self._sidecar.checkpoint is not None:
+        # of none there is no age
+        if self._sidecar.checkpoint is not None and self._sidecar.checkpoint.saved_ns:
             yield "checkpoint_age_seconds", [((), (snapshot.now_ns - self._sidecar.checkpoint.saved_ns) / 1e9)]
         counts = snapshot.counts["counts"]
         for name, key in (

@@ -17,7 +17,7 @@ from int_analyzer.fold.state import State
 from int_analyzer.fold.view import SequenceView
 from int_analyzer.live.intake import Intake
 from int_analyzer.profile import Profile, load_profile
-from int_analyzer.sidecar.checkpoint import Checkpoint, Unusable
+from int_analyzer.sidecar.checkpoint import FINISH_S, Checkpoint, Unusable
 from int_analyzer.sidecar.event_log import EventLog
 from int_analyzer.sidecar.history import History, Second
 from int_analyzer.sidecar.inquiry import Inquiry
@@ -284,9 +284,15 @@ class Sidecar:
     def _save_last(self, now_ns: int) -> None:
         """Write the checkpoint that the next start goes on from."""
         if self.checkpoint is not None:
-            self.checkpoint.finish()
-            self.save(now_ns)
-            self.checkpoint.finish()
+            deadline = time.monotonic() + FINISH_S
+            for last in (False, True):
+                if last:
+                    self.save(now_ns)
+                if not self.checkpoint.finish(deadline - time.monotonic()):
+                    self._notice(f"the last checkpoint is not written: the disk took more than {FINISH_S:g} s")
+                    return
+            if self.checkpoint.fault:
+                self._notice(f"the last checkpoint is not written: {self.checkpoint.fault}")
 
     def close(self) -> None:
         """Let go of the sinks."""
