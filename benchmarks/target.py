@@ -16,7 +16,7 @@ class Target(NamedTuple):
 
 
 TARGETS: tuple[Target, ...] = (
-    Target("decode_over_c", "decode ÷ C with the same columns", 1.1, 1.4),
+    Target("decode_over_c", "decode ÷ C with the same columns", 1.1, 1.3),
     Target("decode_over_libpcap_c", "decode ÷ libpcap + C", 0.6, 1.0),
     Target("decode_over_bytesum", "decode ÷ reading every byte", 3, 5),
     Target("tcpdump_over_decode", "tcpdump -nn ÷ decode", 20, 12, False),
