@@ -293,8 +293,8 @@ def test_an_answer_that_is_too_large_is_not_taken(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (b"HTTP/1.1 200 OK\r\nserver: ", r"no answer within 0\.2 s"),
-        (b"HTTP/1.1 200 OK\r\n\r\n", r"no answer within 0\.2 s"),
+        (b"HTTP/1.1 200 OK\r\nserver: ", r"no answer within 1\.5 s"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", r"no answer within 1\.5 s"),
         (b"HTTP/1.1 500 Oops\r\n\r\n", "HTTP 500 Oops"),
     ],
 )
@@ -302,9 +302,9 @@ def test_an_answer_of_which_a_byte_comes_now_and_then_is_given_up(head: bytes, m
     with trickling(head) as url, pytest.raises(EvidenceError, match=message):
         began = time.monotonic()
         try:
-            Prometheus(url, PROFILE, timeout_seconds=0.2)
+            Prometheus(url, PROFILE, timeout_seconds=1.5)
         finally:
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(
