@@ -95,7 +95,9 @@ def test_bmv2_switches_need_no_root_of_the_machine(tmp_path: Path) -> None:
 
 
 HELD = """
-import sys, time
+import signal, sys, time
+# a shell that runs the tests in the background has SIGINT ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from int_analyzer.lab.network import Network
 with Network() as network:
     program = network.start(network.add_node("a"), ["sleep", "60"])
