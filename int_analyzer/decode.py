@@ -90,8 +90,11 @@ def decode_batch(
         if unusual < _NOT_USUAL or row % _LOOK_AGAIN == 0:
             options = counts[N_OPTIONS]
             read = usual_packet(buffer, record, settings, columns, counts, row)
-            counts[N_OPTIONS] = counts[N_OPTIONS] if read else options
-            unusual = 0 if read else unusual + 1
+            unusual += 1
+            if read:
+                unusual = 0
+            else:
+                counts[N_OPTIONS] = options
         if not read:
             decode_packet(buffer, record, settings, columns, counts, row)
         position = record[records.NEXT_RECORD]

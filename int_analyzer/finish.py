@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from int_analyzer._jit import inlined
+from int_analyzer.capture import records
 from int_analyzer.columns import N_HOPS, put
 from int_analyzer.formats.hop import repeated
 from int_analyzer.schema import FORMAT_INT_MD_1, FORMAT_INT_MD_2
-from int_analyzer.status import WARNING_BIT
+from int_analyzer.status import STATUS_CODE, WARNING_BIT
 from int_analyzer.wire.branch import unlikely
 
+OK = STATUS_CODE["ok"]
 NODE_REPEATED = WARNING_BIT["node-repeated"]
 
 
@@ -43,6 +45,7 @@ def without_ip(columns: Any, row: int) -> None:
 
 @inlined
 def finish(
+    record: Any,
     columns: Any,
     counts: Any,
     row: int,
@@ -63,8 +66,13 @@ def finish(
 ) -> None:
     """The remaining columns of packet `row`, whose hops are counts[N_HOPS] to `hop`; counts[N_HOPS] goes on behind them.
 
-    reported: a reporting node's own metadata is among the hops. status_at: bytes from the beginning of the packet.
+    record: what `next_record` found of it. reported: a reporting node's own metadata is among the hops. status_at: where in the buffer.
     """
+    put(columns, "packets.part", row, record[records.PART])
+    put(columns, "packets.time_ns", row, record[records.TIME_NS])
+    put(columns, "packets.captured_bytes", row, record[records.CAPTURED])
+    put(columns, "packets.original_bytes", row, record[records.ORIGINAL])
+    put(columns, "packets.interface", row, record[records.INTERFACE])
     first_hop = counts[N_HOPS]
     # an INT stack has looked for nodes of equal hash already
     by_stack = not reported and (telemetry == FORMAT_INT_MD_1 or telemetry == FORMAT_INT_MD_2)
@@ -85,5 +93,5 @@ def finish(
     put(columns, "packets.roce_row", row, roce_row)
     put(columns, "packets.report_count", row, report_count)
     put(columns, "packets.status", row, status)
-    put(columns, "packets.status_at", row, min(status_at, 65535))
+    put(columns, "packets.status_at", row, min(status_at - record[records.DATA], 65535) if status != OK else 0)
     put(columns, "packets.warnings", row, warnings)

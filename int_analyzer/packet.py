@@ -83,16 +83,10 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     start = record[records.DATA]
     captured, original = record[records.CAPTURED], record[records.ORIGINAL]
     link_type, warnings = record[records.LINK], record[records.RECORD_WARNINGS]
-    time_ns, interface = record[records.TIME_NS], record[records.INTERFACE]
     limit = start + captured
     declared = start + max(captured, original)
     first_hop = counts[N_HOPS]
     part = record[records.PART]
-    put(columns, "packets.part", row, part)
-    put(columns, "packets.time_ns", row, time_ns)
-    put(columns, "packets.captured_bytes", row, captured)
-    put(columns, "packets.original_bytes", row, original)
-    put(columns, "packets.interface", row, interface)
     put(columns, "packets.original_dscp", row, ABSENT8)
 
     at, kind = start, _ETHERNET
@@ -381,6 +375,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
     if not has_ip:
         without_ip(columns, row)
     finish(
+        record,
         columns,
         counts,
         row,
@@ -396,7 +391,7 @@ def decode_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, coun
         roce_row,
         report_count,
         status,
-        status_at - start if status != OK else 0,
+        status_at,
         warnings,
     )
 

@@ -103,12 +103,8 @@ def usual_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, count
             formats |= 1 << FORMAT_ROCE
     elif kind != _END:
         return False
-    put(columns, "packets.part", row, 0)
-    put(columns, "packets.time_ns", row, record[records.TIME_NS])
-    put(columns, "packets.captured_bytes", row, captured)
-    put(columns, "packets.original_bytes", row, original)
-    put(columns, "packets.interface", row, record[records.INTERFACE])
     finish(
+        record,
         columns,
         counts,
         row,
@@ -124,7 +120,7 @@ def usual_packet(buffer: Buffer, record: Any, settings: Any, columns: Any, count
         roce_row,
         0,
         status,
-        status_at - start if status != OK else 0,
+        status_at,
         warnings,
     )
     return True
